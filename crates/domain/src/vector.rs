@@ -1,0 +1,58 @@
+//! [`Vector`] and the embedder it comes from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A text's place in an embedder's space, of unit length (so a dot product is a cosine).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector(Vec<f32>);
+
+impl Vector {
+    /// Scales `values` to unit length. A zero or non-finite vector has no direction: `None`.
+    #[must_use]
+    pub fn normalized(mut values: Vec<f32>) -> Option<Self> {
+        let length = values.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        if !length.is_finite() || length == 0.0 {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a ratio of f32 values fits f32 again")]
+        values.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+        Some(Self(values))
+    }
+
+    /// The components, `dimensions` of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// How many components there are.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The cosine to `other`; zero if the spaces differ.
+    #[must_use]
+    pub fn cosine(&self, other: &Self) -> f32 {
+        if self.dimensions() != other.dimensions() {
+            return 0.0;
+        }
+        self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
+    }
+}
+
+/// Which model made a vector. Vectors of different ids are never compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EmbedderId {
+    /// Provider and model, such as `local/use-m3-enja`.
+    pub name: String,
+    pub dimensions: u32,
+}
+
+impl fmt::Display for EmbedderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.dimensions)
+    }
+}
