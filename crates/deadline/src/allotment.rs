@@ -160,7 +160,10 @@ mod tests {
     #[test]
     fn a_total_of_nothing_or_of_more_than_a_day_is_refused() {
         assert_eq!(with_total(0).unwrap_err(), AllotmentError::Total { total: 0 });
-        assert_eq!(with_total(86_400_001).unwrap_err(), AllotmentError::Total { total: 86_400_001 });
+        assert_eq!(
+            with_total(86_400_001).unwrap_err(),
+            AllotmentError::Total { total: 86_400_001 }
+        );
     }
 
     #[test]

@@ -175,7 +175,19 @@ mod tests {
     #[test]
     fn every_malformed_header_is_refused() {
         let numbers = [
-            "", " ", "0", "-1", "+1", "1.5", "1e3", "1 000", "4s", "86400001", "９", "0x10", "inf",
+            "",
+            " ",
+            "0",
+            "-1",
+            "+1",
+            "1.5",
+            "1e3",
+            "1 000",
+            "4s",
+            "86400001",
+            "９",
+            "0x10",
+            "inf",
             "99999999999999999999999",
         ];
         for header in [BudgetHeader::RequestTimeout, BudgetHeader::Connect, BudgetHeader::Envoy] {
@@ -184,7 +196,9 @@ mod tests {
             }
         }
         check(BudgetHeader::Connect, "00000001500", None);
-        for value in ["", "m", "0m", "-1m", "1", "1s", "1ms", "123456789m", "1 m", "1.5S", "１m", "m1", "秒"] {
+        for value in
+            ["", "m", "0m", "-1m", "1", "1s", "1ms", "123456789m", "1 m", "1.5S", "１m", "m1", "秒"]
+        {
             check(BudgetHeader::Grpc, value, None);
         }
     }

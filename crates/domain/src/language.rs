@@ -39,8 +39,7 @@ impl FromStr for Language {
     fn from_str(tag: &str) -> Result<Self, Self::Err> {
         let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
         let bytes = primary.as_bytes();
-        let well_formed =
-            matches!(bytes.len(), 2 | 3) && bytes.iter().all(u8::is_ascii_alphabetic);
+        let well_formed = matches!(bytes.len(), 2 | 3) && bytes.iter().all(u8::is_ascii_alphabetic);
         if !well_formed {
             return Err(InvalidLanguage(tag.to_owned()));
         }

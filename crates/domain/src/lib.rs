@@ -27,6 +27,9 @@ pub use hit::{Hit, Neighbour};
 pub use language::{InvalidLanguage, Language, Script};
 pub use passage::{InvalidPassageId, Passage, PassageId};
 pub use question::Question;
-pub use seam::{Delta, DeltaStream, Embedder, FinishReason, GenerateLimits, Generator, Prompt, Role, VectorIndex};
+pub use seam::{
+    Delta, DeltaStream, Embedder, FinishReason, GenerateLimits, Generator, Prompt, Role,
+    VectorIndex,
+};
 pub use stage::{Degradation, Outcome, Reason, Stage, StageReport};
 pub use vector::{EmbedderId, Vector};

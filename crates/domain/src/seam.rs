@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use deadline::Deadline;
 use futures_util::stream::BoxStream;
 
-use crate::{EmbedderId, Fault, Filter, GenerationId, Language, Neighbour, Passage, Question, Vector};
+use crate::{
+    EmbedderId, Fault, Filter, GenerationId, Language, Neighbour, Passage, Question, Vector,
+};
 
 /// What a text is embedded as; some models treat the two differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +37,12 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     /// # Cancel safety
     ///
     /// Dropping the future abandons the work.
-    async fn embed(&self, texts: &[String], role: Role, deadline: Deadline) -> Result<Vec<Vector>, Fault>;
+    async fn embed(
+        &self,
+        texts: &[String],
+        role: Role,
+        deadline: Deadline,
+    ) -> Result<Vec<Vector>, Fault>;
 }
 
 /// Finds the nearest passages of one generation.

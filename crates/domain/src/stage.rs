@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn only_two_reasons_inform_without_degrading() {
-        let informing: Vec<_> = Reason::ALL.into_iter().filter(|reason| !reason.degrades()).collect();
+        let informing: Vec<_> =
+            Reason::ALL.into_iter().filter(|reason| !reason.degrades()).collect();
         assert_eq!(informing, [Reason::Downgraded, Reason::NoGenerator]);
     }
 }

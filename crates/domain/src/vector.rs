@@ -16,7 +16,10 @@ impl Vector {
         if !length.is_finite() || length == 0.0 {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a ratio of f32 values fits f32 again")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a ratio of f32 values fits f32 again"
+        )]
         values.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
         Some(Self(values))
     }
