@@ -1,0 +1,149 @@
+//! [`Flights`]: the calls under way. Dropping one abandons it.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use deadline::{CancelFlag, CpuPool, Deadline};
+use domain::{Delta, DeltaStream, Embedder, Fault, FaultKind, Filter, Role, Stage, Vector};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use search::{Generation, KeywordHits, KeywordRequest, VectorHit};
+use thiserror::Error;
+use tokio::time::{Instant, sleep_until};
+
+/// Something that the driver waits for.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Keyword(Result<KeywordHits, Fault>),
+    Embed(Result<Vector, Fault>),
+    Vector(Result<Vec<VectorHit>, Fault>),
+    /// `None`: the stream ended.
+    Generate(Option<Result<Delta, Fault>>),
+    /// The moment waited for has come.
+    Time,
+}
+
+/// At most one call per stage.
+#[derive(Default)]
+pub(crate) struct Flights {
+    keyword: Option<BoxFuture<'static, Result<KeywordHits, Fault>>>,
+    embed: Option<BoxFuture<'static, Result<Vector, Fault>>>,
+    vector: Option<BoxFuture<'static, Result<Vec<VectorHit>, Fault>>>,
+    generate: Option<DeltaStream>,
+}
+
+/// A search as the keyword index and the vector index both need it.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    pub(crate) generation: Arc<Generation>,
+    pub(crate) pool: CpuPool,
+    pub(crate) text: String,
+    pub(crate) filter: Filter,
+    pub(crate) k: usize,
+    pub(crate) last_word_is_prefix: bool,
+}
+
+/// An embedder broke its promise of one vector per text.
+#[derive(Debug, Error)]
+#[error("the embedder gave {found} vectors for one text")]
+struct VectorCount {
+    found: usize,
+}
+
+impl Flights {
+    pub(crate) fn start_keyword(&mut self, query: Query, deadline: Deadline) {
+        self.keyword = Some(Box::pin(keyword(query, deadline)));
+    }
+
+    pub(crate) fn start_embed(&mut self, embedder: Arc<dyn Embedder>, text: String, deadline: Deadline) {
+        self.embed = Some(Box::pin(embed(embedder, text, deadline)));
+    }
+
+    pub(crate) fn start_vector(&mut self, query: Query, vector: Vector, deadline: Deadline) {
+        self.vector = Some(Box::pin(nearest(query, vector, deadline)));
+    }
+
+    pub(crate) fn start_generate(&mut self, stream: DeltaStream) {
+        self.generate = Some(stream);
+    }
+
+    /// Abandons the call of `stage`, if one is under way.
+    pub(crate) fn abandon(&mut self, stage: Stage) {
+        match stage {
+            Stage::Keyword => self.keyword = None,
+            Stage::Embed => self.embed = None,
+            Stage::Vector => self.vector = None,
+            Stage::Generate => self.generate = None,
+            Stage::Normalize | Stage::Template => {}
+        }
+    }
+
+    /// The next thing to happen, `until` at the latest. What has arrived goes before the clock.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost: a call stays in its slot until its result has been returned.
+    pub(crate) async fn next(&mut self, until: Instant) -> Event {
+        tokio::select! {
+            biased;
+            result = landed(&mut self.keyword) => Event::Keyword(result),
+            result = landed(&mut self.embed) => Event::Embed(result),
+            result = landed(&mut self.vector) => Event::Vector(result),
+            delta = next_delta(&mut self.generate) => Event::Generate(delta),
+            () = sleep_until(until) => Event::Time,
+        }
+    }
+}
+
+/// The result of the call in `slot`, which it empties; an empty slot never lands.
+async fn landed<T>(slot: &mut Option<BoxFuture<'static, T>>) -> T {
+    match slot {
+        Some(flight) => {
+            let result = flight.await;
+            *slot = None;
+            result
+        }
+        None => pending().await,
+    }
+}
+
+async fn next_delta(slot: &mut Option<DeltaStream>) -> Option<Result<Delta, Fault>> {
+    match slot {
+        Some(stream) => stream.next().await,
+        None => pending().await,
+    }
+}
+
+async fn keyword(query: Query, deadline: Deadline) -> Result<KeywordHits, Fault> {
+    let pool = query.pool.clone();
+    let search = move |cancel: &CancelFlag| {
+        let request = KeywordRequest {
+            text: &query.text,
+            filter: &query.filter,
+            k: query.k,
+            last_word_is_prefix: query.last_word_is_prefix,
+        };
+        query.generation.keyword().search(&request, cancel)
+    };
+    pool.run(deadline, search).await?.map_err(|error| Fault::new(FaultKind::Error, error))
+}
+
+async fn embed(embedder: Arc<dyn Embedder>, text: String, deadline: Deadline) -> Result<Vector, Fault> {
+    let mut vectors = embedder.embed(&[text], Role::Query, deadline).await?;
+    match (vectors.pop(), vectors.len()) {
+        (Some(vector), 0) => Ok(vector),
+        (last, others) => {
+            let found = others + usize::from(last.is_some());
+            Err(Fault::new(FaultKind::Error, VectorCount { found }))
+        }
+    }
+}
+
+/// Neighbours with their passages, which the generation's keyword index stores.
+async fn nearest(query: Query, vector: Vector, deadline: Deadline) -> Result<Vec<VectorHit>, Fault> {
+    let Query { generation, pool, filter, k, .. } = query;
+    let neighbours =
+        generation.vectors().nearest(generation.id(), &vector, &filter, k, deadline).await?;
+    let resolve = move |_: &CancelFlag| generation.resolve(&neighbours);
+    pool.run(deadline, resolve).await?.map_err(|error| Fault::new(FaultKind::Error, error))
+}

@@ -1,0 +1,72 @@
+//! [`Trace`]: what was decided when, so that a request can be understood and replayed.
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::policy::{Action, Plan};
+
+/// A request's allotment and decisions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trace {
+    /// Milliseconds.
+    total: u128,
+    embed_minimum: u128,
+    vector_minimum: u128,
+    generate_minimum: u128,
+    reserve: u128,
+    retrieval_cutoff: u128,
+    first_token_cutoff: u128,
+    decisions: Vec<Decision>,
+}
+
+/// One decision; moments are microseconds since the request's start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    pub at_us: u128,
+    /// `start`, `skip`, `cut` or `finish`.
+    pub action: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_us: Option<u128>,
+}
+
+impl Trace {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let minimums = plan.allotment.minimums();
+        Self {
+            total: plan.deadline.remaining_at(plan.start).as_millis(),
+            embed_minimum: minimums.embed.as_millis(),
+            vector_minimum: minimums.vector.as_millis(),
+            generate_minimum: minimums.generate.as_millis(),
+            reserve: plan.allotment.reserve().as_millis(),
+            retrieval_cutoff: plan.allotment.retrieval_cutoff().as_millis(),
+            first_token_cutoff: plan.allotment.first_token_cutoff().as_millis(),
+            decisions: Vec::new(),
+        }
+    }
+
+    /// Notes a decision; waiting is none.
+    pub(crate) fn note(&mut self, plan: &Plan, now: Instant, action: Action) {
+        let since = |moment: Instant| moment.saturating_duration_since(plan.start).as_micros();
+        let (action, stage, until) = match action {
+            Action::Start { stage, until } => ("start", Some(stage), Some(until)),
+            Action::Skip { stage, .. } => ("skip", Some(stage), None),
+            Action::Cut { stage } => ("cut", Some(stage), None),
+            Action::Finish => ("finish", None, None),
+            Action::Wait { .. } => return,
+        };
+        self.decisions.push(Decision {
+            at_us: since(now),
+            action,
+            stage: stage.map(domain::Stage::as_str),
+            until_us: until.map(since),
+        });
+    }
+
+    /// The decisions, in order.
+    #[must_use]
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+}
