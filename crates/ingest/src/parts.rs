@@ -1,0 +1,77 @@
+//! Building a generation's parts on disk.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use analysis::Profile;
+use domain::{EmbedderId, Passage, PassageId, Vector};
+use search::{GenerationFolder, KeywordWriter, VectorWriter};
+
+use crate::IngestError;
+
+/// What the keyword part is built from.
+pub(crate) enum KeywordBasis {
+    /// Everything anew.
+    Nothing(Profile),
+    /// The published generation's index, less `removed`, plus `written`.
+    Previous { folder: GenerationFolder, removed: Vec<PassageId>, written: Vec<Passage> },
+}
+
+/// Everything that a generation's parts are made of.
+pub(crate) struct Material {
+    pub(crate) folder: GenerationFolder,
+    pub(crate) keyword: KeywordBasis,
+    pub(crate) embedder: EmbedderId,
+    /// All passages of the generation, in order.
+    pub(crate) passages: Vec<Passage>,
+    pub(crate) vectors: HashMap<PassageId, Vector>,
+}
+
+/// Writes all parts; blocking. What an earlier run left in the folder is removed first.
+pub(crate) fn write(material: &Material) -> Result<(), IngestError> {
+    let folder = material.folder.path();
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(IngestError::io("remove", folder))?;
+    }
+    fs::create_dir_all(folder).map_err(IngestError::io("make the folder", folder))?;
+    write_keyword(material)?;
+    write_vectors(material)?;
+    sync(folder)
+}
+
+fn write_keyword(material: &Material) -> Result<(), IngestError> {
+    let at = material.folder.keyword();
+    let mut writer = match &material.keyword {
+        KeywordBasis::Nothing(profile) => KeywordWriter::create(&at, *profile)?,
+        KeywordBasis::Previous { folder, .. } => KeywordWriter::derive(&at, &folder.keyword())?,
+    };
+    match &material.keyword {
+        KeywordBasis::Nothing(_) => {
+            material.passages.iter().try_for_each(|passage| writer.add(passage))?;
+        }
+        KeywordBasis::Previous { removed, written, .. } => {
+            removed.iter().try_for_each(|id| writer.remove(*id))?;
+            written.iter().try_for_each(|passage| writer.add(passage))?;
+        }
+    }
+    writer.commit()?;
+    Ok(())
+}
+
+fn write_vectors(material: &Material) -> Result<(), IngestError> {
+    let mut writer = VectorWriter::create(&material.folder.vectors(), &material.embedder)?;
+    for passage in &material.passages {
+        if let Some(vector) = material.vectors.get(&passage.id) {
+            writer.push(passage.id, passage.lang, &passage.tags, vector)?;
+        }
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// Makes the folder's entries survive a power cut, as its files already do.
+fn sync(folder: &Path) -> Result<(), IngestError> {
+    let handle = File::open(folder).map_err(IngestError::io("open", folder))?;
+    handle.sync_all().map_err(IngestError::io("sync", folder))
+}
