@@ -1,1 +1,27 @@
+//! The HTTP edge: parses, asks the pipeline, renders. How stages work is none of its business.
+//!
+//! `POST /v1/answer`, `POST /v1/search`, `/livez`, `/readyz`, `/health`. A valid question never gets an
+//! error because something upstream was slow; bad input gets an RFC 9457 problem document with a stable
+//! `code`.
 
+mod answer;
+mod ask;
+mod body;
+mod fields;
+mod finished;
+mod health;
+mod highlights;
+mod knowledge;
+mod problem;
+mod received;
+mod router;
+mod search_passages;
+mod serve;
+mod service;
+pub mod wire;
+
+pub use knowledge::Knowledge;
+pub use problem::{Code, Problem};
+pub use router::router;
+pub use serve::{ServeError, bind, serve};
+pub use service::{Service, Settings};

@@ -1,0 +1,137 @@
+//! What is left to do once a request has been answered: its log line, its ledger entry, its headers.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use domain::{Degradation, Stage, StageReport};
+use ledger::Entry;
+use pipeline::Trace;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::ask::Asked;
+use crate::received::Received;
+use crate::service::Service;
+use crate::wire::{Envelope, degraded, ms};
+
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+const REMAINING: HeaderName = HeaderName::from_static("x-deadline-remaining-ms");
+
+/// One finished request, whatever it asked for.
+pub(crate) struct Finished<'a> {
+    pub(crate) endpoint: &'static str,
+    pub(crate) received: &'a Received,
+    pub(crate) asked: &'a Asked,
+    /// The answer's kind, or `hits`.
+    pub(crate) kind: &'static str,
+    pub(crate) reasons: Vec<Degradation>,
+    pub(crate) stages: &'a [StageReport],
+    pub(crate) trace: &'a Trace,
+    /// From *t0* to the rendered body.
+    pub(crate) spent: Duration,
+}
+
+impl Finished<'_> {
+    pub(crate) fn envelope(received: &Received, asked: &Asked) -> Envelope {
+        Envelope {
+            id: received.id.to_string(),
+            generation: asked.request.generation.id().number,
+            budget_requested: asked.budget_requested,
+            budget_total: asked.budget_total,
+            spent: received.at.elapsed(),
+        }
+    }
+
+    /// Logs and records the request, and turns `body` into its response.
+    pub(crate) fn respond(self, service: &Service, body: &impl Serialize) -> Response {
+        self.log();
+        let mut response = Json(body).into_response();
+        self.set_headers(response.headers_mut());
+        service.recorder.record(self.into_entry());
+        response
+    }
+
+    /// One line per request: names and times, never text.
+    fn log(&self) {
+        let took = |stage: Stage| {
+            self.stages.iter().find(|report| report.stage == stage).map(|report| ms(report.elapsed))
+        };
+        tracing::info!(
+            target: "kiwari::request",
+            request_id = %self.received.id,
+            endpoint = self.endpoint,
+            app = %self.asked.request.generation.id().app,
+            kind = self.kind,
+            degraded = degraded(&self.reasons),
+            reasons = reason_list(&self.reasons),
+            generation = self.asked.request.generation.id().number,
+            budget_ms = ms(self.asked.budget_total),
+            spent_ms = ms(self.spent),
+            normalize_ms = took(Stage::Normalize),
+            keyword_ms = took(Stage::Keyword),
+            embed_ms = took(Stage::Embed),
+            vector_ms = took(Stage::Vector),
+            generate_ms = took(Stage::Generate),
+            template_ms = took(Stage::Template),
+            "answered"
+        );
+    }
+
+    fn set_headers(&self, headers: &mut HeaderMap) {
+        let remaining = self.asked.request.deadline.remaining_at(Instant::now()).as_millis();
+        // Stage names and numbers are plain ASCII.
+        if let Ok(value) = HeaderValue::from_str(&server_timing(self.stages)) {
+            headers.insert(SERVER_TIMING, value);
+        }
+        if let Ok(value) = HeaderValue::from_str(&remaining.to_string()) {
+            headers.insert(REMAINING, value);
+        }
+    }
+
+    fn into_entry(self) -> Entry {
+        let request = &self.asked.request;
+        Entry {
+            request_id: self.received.id,
+            client_request_id: self.received.client_id.clone(),
+            endpoint: self.endpoint,
+            app: request.generation.id().app.clone(),
+            lang: request.question.lang(),
+            received_at: self.received.wall,
+            budget_requested: self.asked.budget_requested,
+            budget_total: self.asked.budget_total,
+            spent: self.spent,
+            kind: self.kind,
+            degraded: degraded(&self.reasons),
+            generation: request.generation.id().number,
+            calibration: 0,
+            trace: serde_json::to_string(self.trace).unwrap_or_default(),
+            stages: self.stages.to_vec(),
+            reasons: self.reasons,
+        }
+    }
+}
+
+/// `embed:timeout vector:error`.
+fn reason_list(reasons: &[Degradation]) -> String {
+    let mut list = String::new();
+    for degradation in reasons {
+        if !list.is_empty() {
+            list.push(' ');
+        }
+        // Writing to a String cannot fail.
+        let _infallible =
+            write!(list, "{}:{}", degradation.stage.as_str(), degradation.reason.as_str());
+    }
+    list
+}
+
+/// The stages that ran, as the W3C's `Server-Timing` has it.
+fn server_timing(stages: &[StageReport]) -> String {
+    let ran = stages.iter().filter(|report| !report.elapsed.is_zero());
+    let metrics: Vec<String> =
+        ran.map(|report| format!("{};dur={}", report.stage.as_str(), ms(report.elapsed))).collect();
+    metrics.join(", ")
+}

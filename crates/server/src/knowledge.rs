@@ -1,0 +1,80 @@
+//! [`Knowledge`]: the generation that each app answers from right now.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use domain::AppName;
+use search::Generation;
+
+/// One generation per app, replaced as a whole. A request pins its `Arc` once and keeps it.
+#[derive(Debug, Default)]
+pub struct Knowledge {
+    apps: RwLock<BTreeMap<AppName, Option<Arc<Generation>>>>,
+}
+
+/// What is known of an app.
+#[derive(Clone, Debug)]
+pub(crate) enum Pin {
+    Generation(Arc<Generation>),
+    /// The app exists, but nothing has been published for it.
+    NoIndex,
+    Unknown,
+}
+
+impl Knowledge {
+    /// Makes `app` known, with nothing published yet. An app that is known keeps its generation.
+    pub fn announce(&self, app: AppName) {
+        self.write(|apps| {
+            apps.entry(app).or_insert(None);
+        });
+    }
+
+    /// Requests that start from now on use `generation`. An older one than is in use is ignored.
+    pub fn publish(&self, generation: Arc<Generation>) {
+        self.write(|apps| {
+            let slot = apps.entry(generation.id().app.clone()).or_insert(None);
+            let newer = slot
+                .as_ref()
+                .is_none_or(|current| current.id().number < generation.id().number);
+            if newer {
+                *slot = Some(generation);
+            }
+        });
+    }
+
+    /// The apps and the number of the generation each is on.
+    #[must_use]
+    pub fn overview(&self) -> Vec<(AppName, Option<Arc<Generation>>)> {
+        self.read(|apps| apps.iter().map(|(app, at)| (app.clone(), at.clone())).collect())
+    }
+
+    /// Whether any app can answer.
+    pub(crate) fn any_loaded(&self) -> bool {
+        self.read(|apps| apps.values().any(Option::is_some))
+    }
+
+    pub(crate) fn pin(&self, app: &AppName) -> Pin {
+        self.read(|apps| match apps.get(app) {
+            Some(Some(generation)) => Pin::Generation(Arc::clone(generation)),
+            Some(None) => Pin::NoIndex,
+            None => Pin::Unknown,
+        })
+    }
+
+    /// The app's name if there is exactly one.
+    pub(crate) fn only_app(&self) -> Option<AppName> {
+        self.read(|apps| match apps.len() {
+            1 => apps.keys().next().cloned(),
+            _ => None,
+        })
+    }
+
+    // The map is whole between any two statements, so a poisoned lock changes nothing.
+    fn read<T>(&self, look: impl FnOnce(&BTreeMap<AppName, Option<Arc<Generation>>>) -> T) -> T {
+        look(&self.apps.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write(&self, change: impl FnOnce(&mut BTreeMap<AppName, Option<Arc<Generation>>>)) {
+        change(&mut self.apps.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,144 @@
+//! [`Problem`]: errors as RFC 9457 documents with a stable `code`.
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// What went wrong, for programs. Codes are never renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    MalformedJson,
+    MissingField,
+    InvalidField,
+    UnknownField,
+    InvalidBudget,
+    QuestionEmpty,
+    QuestionWithoutWords,
+    QuestionTooLong,
+    AppRequired,
+    UnknownApp,
+    NotFound,
+    MethodNotAllowed,
+    UnsupportedMediaType,
+    BodyTooLarge,
+    BodyTimeout,
+    IndexMissing,
+    Internal,
+}
+
+impl Code {
+    /// The code and the status that goes with it.
+    fn parts(self) -> (&'static str, StatusCode) {
+        match self {
+            Self::MalformedJson => ("malformed_json", StatusCode::BAD_REQUEST),
+            Self::MissingField => ("missing_field", StatusCode::BAD_REQUEST),
+            Self::InvalidField => ("invalid_field", StatusCode::BAD_REQUEST),
+            Self::UnknownField => ("unknown_field", StatusCode::BAD_REQUEST),
+            Self::InvalidBudget => ("invalid_budget", StatusCode::BAD_REQUEST),
+            Self::QuestionEmpty => ("question_empty", StatusCode::BAD_REQUEST),
+            Self::QuestionWithoutWords => ("question_without_words", StatusCode::BAD_REQUEST),
+            Self::QuestionTooLong => ("question_too_long", StatusCode::BAD_REQUEST),
+            Self::AppRequired => ("app_required", StatusCode::BAD_REQUEST),
+            Self::UnknownApp => ("unknown_app", StatusCode::NOT_FOUND),
+            Self::NotFound => ("not_found", StatusCode::NOT_FOUND),
+            Self::MethodNotAllowed => ("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED),
+            Self::UnsupportedMediaType => {
+                ("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
+            Self::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE),
+            Self::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT),
+            Self::IndexMissing => ("index_missing", StatusCode::SERVICE_UNAVAILABLE),
+            Self::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+
+    /// The stable text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        self.parts().1
+    }
+}
+
+/// An error on its way to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    code: Code,
+    detail: String,
+    /// The field or header at fault.
+    field: Option<String>,
+    /// For 405: what is allowed.
+    allow: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    code: &'a str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+}
+
+impl Problem {
+    /// A problem that `detail` explains to whoever sent the request.
+    #[must_use]
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), field: None, allow: None }
+    }
+
+    /// Names the field or header at fault.
+    #[must_use]
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Names the methods that the path does take.
+    #[must_use]
+    pub(crate) fn allowing(mut self, methods: &'static str) -> Self {
+        self.allow = Some(methods);
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.code
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.code.status();
+        let document = Document {
+            r#type: format!("urn:kiwari:problem:{}", self.code.as_str()),
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
+            code: self.code.as_str(),
+            detail: &self.detail,
+            field: self.field.as_deref(),
+        };
+        let mut response = (status, Json(document)).into_response();
+        let mut set = |name: HeaderName, value: &'static str| {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        };
+        set(header::CONTENT_TYPE, "application/problem+json");
+        if let Some(methods) = self.allow {
+            set(header::ALLOW, methods);
+        }
+        if self.code == Code::IndexMissing {
+            // An operator has to index first; a client may look again soon.
+            set(header::RETRY_AFTER, "10");
+        }
+        response
+    }
+}

@@ -1,0 +1,218 @@
+//! The responses' JSON. The same bodies are printed by the command line.
+
+use std::time::Duration;
+
+use domain::{Citation, Degradation, Hit, Language, ModelUse, Passage, StageReport};
+use pipeline::{Answered, Found};
+use serde::Serialize;
+
+use crate::highlights::Highlights;
+
+/// What `POST /v1/answer` returns.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerBody {
+    pub id: String,
+    pub answer: AnswerText,
+    pub citations: Vec<Citation>,
+    pub degraded: bool,
+    pub reasons: Vec<ReasonBody>,
+    pub budget: BudgetBody,
+    pub stages: Vec<StageBody>,
+    pub generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
+}
+
+/// The answer itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerText {
+    pub kind: &'static str,
+    pub text: String,
+    pub lang: Language,
+}
+
+/// What `POST /v1/search` returns.
+#[derive(Clone, Debug, Serialize)]
+pub struct SearchBody {
+    pub id: String,
+    /// Best article first.
+    pub hits: Vec<ArticleHit>,
+    pub degraded: bool,
+    pub reasons: Vec<ReasonBody>,
+    pub budget: BudgetBody,
+    pub stages: Vec<StageBody>,
+    pub generation: u64,
+}
+
+/// One article with its passages that were found, best first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArticleHit {
+    pub article_id: String,
+    pub title: String,
+    pub lang: Language,
+    pub passages: Vec<PassageHit>,
+}
+
+/// One passage.
+#[derive(Clone, Debug, Serialize)]
+pub struct PassageHit {
+    pub heading: String,
+    pub url: Option<String>,
+    pub text: String,
+    /// Where the question's words stand: `[start, end)` in Unicode code points of `text`.
+    pub highlights: Vec<[usize; 2]>,
+}
+
+/// Why a response is less than it could be.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ReasonBody {
+    pub stage: &'static str,
+    pub reason: &'static str,
+    pub budget_ms: u64,
+    pub elapsed_ms: f64,
+}
+
+/// The request's time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BudgetBody {
+    /// What the caller asked for, if anything.
+    pub requested_ms: Option<u64>,
+    /// What the request had.
+    pub total_ms: u64,
+    pub spent_ms: f64,
+}
+
+/// One stage.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StageBody {
+    pub stage: &'static str,
+    pub outcome: &'static str,
+    pub ms: f64,
+}
+
+/// A request's name and times.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    pub id: String,
+    pub generation: u64,
+    pub budget_requested: Option<Duration>,
+    pub budget_total: Duration,
+    pub spent: Duration,
+}
+
+impl AnswerBody {
+    /// Renders an answer.
+    #[must_use]
+    pub fn new(envelope: Envelope, answered: &Answered) -> Self {
+        let reasons = answered.reasons();
+        let answer = &answered.answer;
+        Self {
+            budget: BudgetBody::new(&envelope),
+            id: envelope.id,
+            answer: AnswerText {
+                kind: answer.kind.as_str(),
+                text: answer.text.clone(),
+                lang: answer.lang,
+            },
+            citations: answer.citations.clone(),
+            degraded: degraded(&reasons),
+            reasons: reasons.iter().map(ReasonBody::new).collect(),
+            stages: answered.stages.iter().map(StageBody::new).collect(),
+            generation: envelope.generation,
+            model: answered.model.clone(),
+        }
+    }
+}
+
+impl SearchBody {
+    /// Renders the passages found for a question.
+    #[must_use]
+    pub(crate) fn new(envelope: Envelope, found: &Found, highlights: &Highlights) -> Self {
+        let reasons = found.reasons();
+        Self {
+            budget: BudgetBody::new(&envelope),
+            id: envelope.id,
+            hits: by_article(&found.hits, highlights),
+            degraded: degraded(&reasons),
+            reasons: reasons.iter().map(ReasonBody::new).collect(),
+            stages: found.stages.iter().map(StageBody::new).collect(),
+            generation: envelope.generation,
+        }
+    }
+}
+
+/// Whether any of `reasons` makes a response degraded.
+pub(crate) fn degraded(reasons: &[Degradation]) -> bool {
+    reasons.iter().any(|degradation| degradation.reason.degrades())
+}
+
+fn by_article(hits: &[Hit], highlights: &Highlights) -> Vec<ArticleHit> {
+    let mut articles: Vec<ArticleHit> = Vec::new();
+    for hit in hits {
+        let passage = PassageHit::new(&hit.passage, highlights);
+        let id = hit.passage.article_id.as_str();
+        match articles.iter_mut().find(|article| article.article_id == id) {
+            Some(article) => article.passages.push(passage),
+            None => articles.push(ArticleHit {
+                article_id: id.to_owned(),
+                title: hit.passage.title.clone(),
+                lang: hit.passage.lang,
+                passages: vec![passage],
+            }),
+        }
+    }
+    articles
+}
+
+impl PassageHit {
+    fn new(passage: &Passage, highlights: &Highlights) -> Self {
+        Self {
+            heading: passage.heading().to_owned(),
+            url: passage.url.clone(),
+            text: passage.text.clone(),
+            highlights: highlights.of(&passage.text),
+        }
+    }
+}
+
+impl ReasonBody {
+    fn new(degradation: &Degradation) -> Self {
+        Self {
+            stage: degradation.stage.as_str(),
+            reason: degradation.reason.as_str(),
+            budget_ms: whole_ms(degradation.budget),
+            elapsed_ms: ms(degradation.elapsed),
+        }
+    }
+}
+
+impl BudgetBody {
+    fn new(envelope: &Envelope) -> Self {
+        Self {
+            requested_ms: envelope.budget_requested.map(whole_ms),
+            total_ms: whole_ms(envelope.budget_total),
+            spent_ms: ms(envelope.spent),
+        }
+    }
+}
+
+impl StageBody {
+    fn new(report: &StageReport) -> Self {
+        Self {
+            stage: report.stage.as_str(),
+            outcome: report.outcome.as_str(),
+            ms: ms(report.elapsed),
+        }
+    }
+}
+
+/// Milliseconds, to the microsecond.
+pub(crate) fn ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Whole milliseconds, rounded.
+fn whole_ms(duration: Duration) -> u64 {
+    let rounded = duration.saturating_add(Duration::from_micros(500)).as_millis();
+    u64::try_from(rounded).unwrap_or(u64::MAX)
+}
