@@ -1,1 +1,61 @@
-fn main() {}
+//! Kiwari: help search that always answers on time.
+//!
+//! The binary, and the only place that knows every implementation.
+
+mod cli;
+mod commands;
+mod compose;
+mod config;
+mod demo_help;
+mod eval;
+mod follow;
+mod index_folder;
+mod logging;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::config::ConfigError;
+
+/// Wrong usage or configuration, as `sysexits.h` has it.
+const EXIT_USAGE: u8 = 64;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is no reason to fail while explaining usage.
+            let _unheard = error.print();
+            return if error.use_stderr() { ExitCode::from(EXIT_USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            output::complain(&error);
+            if error.is::<ConfigError>() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = config::load(&cli.sources())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        match cli.command {
+            Command::Index(arguments) => commands::index::run(&config, &arguments).await,
+            Command::Ask(arguments) => commands::ask::run(&config, &arguments).await,
+            Command::Serve(_) => commands::serve::run(&config).await,
+            Command::Demo(arguments) => commands::demo::run(&config, &arguments).await,
+            Command::Report(arguments) => commands::report::run(&config, &arguments).await,
+            Command::Eval(arguments) => commands::eval::run(&arguments),
+            Command::Config => commands::config::run(&config),
+        }
+    });
+    // Blocking work that nobody waits for any more must not hold the exit up.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,179 @@
+//! The command line, as typed.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use domain::{AppName, Language};
+
+use crate::config::Sources;
+
+/// Help search that always answers on time: an index of your help articles, and short cited answers from
+/// it within a fixed time budget.
+#[derive(Debug, Parser)]
+#[command(name = "kiwari", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Read settings from this file instead of ./kiwari.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Keep indexes and logs here instead of in data.dir
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Index a folder of help articles (Markdown, HTML) and publish what has changed
+    Index(Index),
+    /// Ask one question and print the answer
+    Ask(Ask),
+    /// Answer over HTTP
+    Serve(Serve),
+    /// Index a sample help center, serve it, and show how to ask
+    Demo(Demo),
+    /// Print a report over the latency log
+    Report(Report),
+    /// Measure how well questions with known answers are answered
+    Eval(Eval),
+    /// Print the effective settings
+    Config,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Index {
+    /// The folder; everything below it that is Markdown or HTML is read
+    pub(crate) dir: PathBuf,
+    /// The app whose help this is
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) app: AppName,
+    /// The language of pages that do not say and cannot be told
+    #[arg(long, value_name = "LANG")]
+    pub(crate) lang: Option<Language>,
+    /// Put before the pages' paths to make their addresses, such as https://help.example.com
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Print the summary and the problems as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The question
+    pub(crate) question: String,
+    /// The app to ask, where there is more than one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) app: Option<AppName>,
+    /// The language to answer in, if it should not be told from the question
+    #[arg(long, value_name = "LANG")]
+    pub(crate) lang: Option<Language>,
+    /// The time there is, such as 4s or 250ms; at most budget.total
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) budget: Option<Duration>,
+    /// Print what POST /v1/answer returns
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Listen here instead of on server.bind
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) bind: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// The port to listen on, on this machine only
+    #[arg(long, default_value_t = 8080)]
+    pub(crate) port: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Which report
+    pub(crate) name: ReportName,
+    /// How far back to look, such as 1h or 7d
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = humantime::parse_duration)]
+    pub(crate) since: Duration,
+    /// Only requests of this app
+    #[arg(long, value_name = "NAME")]
+    pub(crate) app: Option<AppName>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportName {
+    /// Latency percentiles and outcomes per stage
+    Stages,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// Articles: JSON lines {id, title, text, lang}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: PathBuf,
+    /// Questions: JSON lines {id, text, lang}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: PathBuf,
+    /// Known answers: question, article, grade, separated by tabs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: PathBuf,
+    /// Which searches to use
+    #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
+    pub(crate) mode: Mode,
+    /// Write the ranked articles here, as a TREC run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    Keyword,
+    Vector,
+    Hybrid,
+}
+
+impl Cli {
+    /// Where this invocation's settings come from.
+    pub(crate) fn sources(&self) -> Sources {
+        let mut command_line = Vec::new();
+        if let Some(dir) = &self.data_dir {
+            command_line.push(("data.dir", dir.to_string_lossy().into_owned()));
+        }
+        if let Command::Serve(Serve { bind: Some(bind) }) = &self.command {
+            command_line.push(("server.bind", bind.to_string()));
+        }
+        Sources { file: self.config.clone(), environment: environment(), command_line }
+    }
+}
+
+/// The environment, read once. What is not Unicode is none of ours.
+fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

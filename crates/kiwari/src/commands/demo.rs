@@ -1,0 +1,57 @@
+//! `kiwari demo`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use articles::ReadOptions;
+use domain::AppName;
+use ingest::DataDir;
+
+use crate::cli::Demo;
+use crate::commands::serve::serve;
+use crate::compose::Engine;
+use crate::config::{Config, LogFormat};
+use crate::index_folder::index_folder;
+use crate::{demo_help, logging, output};
+
+pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<ExitCode> {
+    logging::start(LogFormat::Text);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+    let listener = server::bind(address, false)
+        .await
+        .context("the demo cannot listen; choose another port with --port")?;
+    let address = listener.local_addr()?;
+    // Everything of the demo lies here and is gone when it ends.
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let help = folder.path().join("help");
+    std::fs::create_dir(&help)?;
+    demo_help::write_to(&help).context("cannot write the sample help center")?;
+
+    let engine = Engine::load()?;
+    let data = DataDir::new(folder.path().join("data"));
+    let app = AppName::default_app();
+    let indexed =
+        index_folder(&engine, &data, app, &help, ReadOptions::standard(), |_step| {}).await?;
+    output::line(&format!(
+        "Indexed the sample help center of Tsumugi, a made-up photo journal: {} articles, {} passages.\n",
+        indexed.summary.articles, indexed.summary.passages
+    ))?;
+    output::line(&invitation(address))?;
+    serve(config, &engine, data, listener).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn invitation(address: SocketAddr) -> String {
+    let curl = |question: &str| {
+        format!(
+            "  curl -s http://{address}/v1/answer -H 'content-type: application/json' \\\n    \
+             -d '{{\"question\": \"{question}\"}}'\n"
+        )
+    };
+    format!(
+        "Ask it something:\n\n{}\n{}\nStop with Ctrl-C.\n",
+        curl("How do I get my money back?"),
+        curl("パスワードを忘れました")
+    )
+}

@@ -1,0 +1,13 @@
+//! Settings: as written in layers, as relied on in one [`Config`].
+//!
+//! The built-in `config/default.toml` holds every key and its default. `kiwari.toml` goes over it, and the
+//! environment (`KIWARI__SECTION__KEY`) over that. Unknown keys and impossible combinations are refused,
+//! naming the key.
+
+mod check;
+mod duration;
+mod file;
+mod layers;
+
+pub(crate) use check::{Config, LogFormat};
+pub(crate) use layers::{ConfigError, Sources, load};

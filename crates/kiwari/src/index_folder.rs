@@ -1,0 +1,90 @@
+//! From a folder of help pages to a published generation.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use articles::{Problem, ReadOptions, Reading, SplitSettings, read_folder};
+use catalog::Catalog;
+use domain::AppName;
+use ingest::{DataDir, Job, Progress, Summary};
+
+use crate::compose::Engine;
+
+/// What came of a folder.
+#[derive(Debug)]
+pub(crate) struct Indexed {
+    pub(crate) summary: Summary,
+    pub(crate) files_seen: usize,
+    pub(crate) empty: Vec<String>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Reading { done: usize, total: usize },
+    Indexing(Progress),
+}
+
+/// Calls to the local embedder at once; each runs on one core.
+fn calls_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Reads `folder` and publishes what has changed for `app`.
+pub(crate) async fn index_folder(
+    engine: &Engine,
+    data: &DataDir,
+    app: AppName,
+    folder: &Path,
+    options: ReadOptions,
+    progress: impl Fn(Step) + Clone + Send + Sync + 'static,
+) -> anyhow::Result<Indexed> {
+    let reading = read(folder, options, progress.clone()).await?;
+    if reading.articles.is_empty() {
+        bail!(no_articles(folder, &reading));
+    }
+    data.create()?;
+    let catalog = Catalog::open(&data.catalog()).await?;
+    let Reading { articles, problems, files_seen, empty } = reading;
+    let job = Job {
+        app,
+        articles,
+        split: SplitSettings::standard(),
+        embedder: engine.embedder.clone(),
+        calls_at_once: calls_at_once(),
+    };
+    let summary = ingest::run(data, &catalog, job, &move |at| progress(Step::Indexing(at))).await?;
+    catalog.close().await;
+    Ok(Indexed { summary, files_seen, empty, problems })
+}
+
+async fn read(
+    folder: &Path,
+    options: ReadOptions,
+    progress: impl Fn(Step) + Send + 'static,
+) -> anyhow::Result<Reading> {
+    let folder = folder.to_owned();
+    let reading = tokio::task::spawn_blocking(move || {
+        read_folder(&folder, &options, &mut |at| {
+            progress(Step::Reading { done: at.files_done, total: at.files_total });
+        })
+    });
+    Ok(reading.await.context("the reader was stopped")??)
+}
+
+/// Says what was there instead.
+fn no_articles(folder: &Path, reading: &Reading) -> String {
+    let mut text = format!(
+        "{} holds no articles: {} Markdown or HTML files seen, {} empty, {} problems; \
+         the index is as it was",
+        folder.display(),
+        reading.files_seen,
+        reading.empty.len(),
+        reading.problems.len()
+    );
+    for problem in reading.problems.iter().take(5) {
+        text.push_str(&format!("\n  {problem}"));
+    }
+    text
+}
