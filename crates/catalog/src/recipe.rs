@@ -10,6 +10,8 @@ pub struct Recipe {
     pub embedder: EmbedderId,
     /// Changes when equal articles would be split otherwise.
     pub splitter: u32,
-    /// How words are cut, as the search crate describes it.
+    /// Changes when equal passages would be embedded from another text.
+    pub passage_text: u32,
+    /// How words are cut: the analyser's version and profile.
     pub analyser: String,
 }

@@ -45,6 +45,7 @@ fn publication(
             recipe: Recipe {
                 embedder: EmbedderId { name: "local/x".to_owned(), dimensions: 4 },
                 splitter: 1,
+                passage_text: 1,
                 analyser: "a".to_owned(),
             },
             articles: 2,
