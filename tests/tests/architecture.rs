@@ -10,11 +10,12 @@ use system_tests::repository;
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(repository())
         .output()
         .expect("cargo runs where tests run");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     let packages = metadata["packages"].as_array().expect("packages");
     packages
         .iter()

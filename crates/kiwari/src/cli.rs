@@ -55,7 +55,7 @@ pub(crate) struct Index {
     /// The language of pages that do not say and cannot be told
     #[arg(long, value_name = "LANG")]
     pub(crate) lang: Option<Language>,
-    /// Put before the pages' paths to make their addresses, such as https://help.example.com
+    /// Put before the pages' paths to make their addresses, such as `https://help.example.com`
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Print the summary and the problems as JSON

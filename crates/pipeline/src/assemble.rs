@@ -44,7 +44,7 @@ impl Run<'_> {
         let text = if whole { Some(self.writing.text()) } else { cut_at_sentence(self.writing.text()) };
         let passages: Vec<Arc<Passage>> = hits.iter().map(|hit| hit.passage.clone()).collect();
         let analyzer = self.request.generation.keyword().analyzer();
-        let Checked { text, citations, supported } = citations::check(text?, &passages, analyzer);
+        let Checked { text, citations, supported } = citations::check(text?, &passages, &analyzer);
         if !supported {
             // A text that broke off has its reason already.
             if whole {
@@ -63,7 +63,7 @@ impl Run<'_> {
         let answerable = self.fused.as_ref().is_some_and(|fused| fused.answerable);
         let answer = if answerable {
             let analyzer = self.request.generation.keyword().analyzer();
-            template::templated(question, hits, analyzer, &self.pipeline.parts.template)
+            template::templated(question, hits, &analyzer, &self.pipeline.parts.template)
         } else if self.retrieved.any_search_done() {
             template::no_match(question, hits)
         } else {

@@ -36,7 +36,7 @@ pub(crate) async fn run<'a>(pipeline: &'a Pipeline, request: &'a Request) -> Run
     loop {
         run.fuse_once_settled();
         let now = Instant::now();
-        let action = policy::next(&run.plan, &run.state, now);
+        let action = policy::next(&run.plan, run.state, now);
         run.trace.note(&run.plan, now, action);
         match action {
             Action::Start { stage, until } => run.start(stage, until, now, &mut flights),
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
             Event::Vector(result) => {
                 self.retrieved.vector = self.land(Stage::Vector, now, result, |hits| !hits.is_empty());
             }
-            Event::Generate(event) => self.take_delta(event, now, flights),
+            Event::Generate(event) => self.take_delta(event.as_ref(), now, flights),
             Event::Time => {}
         }
     }
@@ -181,10 +181,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn take_delta(&mut self, event: Option<Result<Delta, Fault>>, now: Instant, flights: &mut Flights) {
-        let Some(ending) = self.writing.take(event.as_ref()) else { return };
+    fn take_delta(
+        &mut self,
+        event: Option<&Result<Delta, Fault>>,
+        now: Instant,
+        flights: &mut Flights,
+    ) {
+        let Some(ending) = self.writing.take(event) else { return };
         flights.abandon(Stage::Generate);
-        if let Some(Err(fault)) = &event {
+        if let Some(Err(fault)) = event {
             self.pipeline.faults.note(Stage::Generate, fault);
         }
         let progress = match ending.outcome {
@@ -195,7 +200,7 @@ impl<'a> Run<'a> {
     }
 
     fn settle(&mut self, stage: Stage, now: Instant, progress: Progress, ending: Ending) {
-        let limit = policy::limit(&self.plan, &self.state, stage);
+        let limit = policy::limit(&self.plan, self.state, stage);
         self.table.ended(stage, limit, now, ending.outcome, ending.reason);
         self.state.set(stage, progress);
     }

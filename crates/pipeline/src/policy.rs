@@ -131,7 +131,7 @@ const RUNNING: [Stage; 4] = [Stage::Keyword, Stage::Embed, Stage::Vector, Stage:
 /// some hits are in hand the other search is waited for until the retrieval cut-off at most. All time
 /// beyond the minimums goes to generation.
 #[must_use]
-pub fn next(plan: &Plan, state: &State, now: Instant) -> Action {
+pub fn next(plan: &Plan, state: State, now: Instant) -> Action {
     for stage in RUNNING {
         if state.progress(stage) == Progress::Running && limit(plan, state, stage) <= now {
             return Action::Cut { stage };
@@ -148,7 +148,7 @@ pub fn next(plan: &Plan, state: &State, now: Instant) -> Action {
 }
 
 /// The first waiting stage whose turn it is.
-fn start_or_skip(plan: &Plan, state: &State, now: Instant) -> Option<Action> {
+fn start_or_skip(plan: &Plan, state: State, now: Instant) -> Option<Action> {
     if state.keyword == Progress::Waiting {
         return Some(start_in_time(plan, state, Stage::Keyword, now));
     }
@@ -176,7 +176,7 @@ fn start_or_skip(plan: &Plan, state: &State, now: Instant) -> Option<Action> {
     None
 }
 
-fn generate_or_skip(plan: &Plan, state: &State, now: Instant) -> Action {
+fn generate_or_skip(plan: &Plan, state: State, now: Instant) -> Action {
     let skip = |reason| Action::Skip { stage: Stage::Generate, reason };
     match plan.generator {
         Readiness::NotWanted => skip(None),
@@ -188,7 +188,7 @@ fn generate_or_skip(plan: &Plan, state: &State, now: Instant) -> Action {
 }
 
 /// Starts `stage` if its minimum fits before its limit.
-fn start_in_time(plan: &Plan, state: &State, stage: Stage, now: Instant) -> Action {
+fn start_in_time(plan: &Plan, state: State, stage: Stage, now: Instant) -> Action {
     let until = limit(plan, state, stage);
     let left = until.saturating_duration_since(now);
     if left.is_zero() || left < minimum(plan, stage) {
@@ -211,7 +211,7 @@ fn minimum(plan: &Plan, stage: Stage) -> Duration {
 /// The moment at which `stage` must be over: where it would eat what belongs to the stages after it, or
 /// the retrieval cut-off if the other search has given hits already.
 #[must_use]
-pub fn limit(plan: &Plan, state: &State, stage: Stage) -> Instant {
+pub fn limit(plan: &Plan, state: State, stage: Stage) -> Instant {
     let cutoff = plan.start + plan.allotment.retrieval_cutoff();
     let unless_in_hand = |hard: Instant, in_hand| if in_hand { hard.min(cutoff) } else { hard };
     match stage {
@@ -281,7 +281,7 @@ mod tests {
     #[track_caller]
     fn check(plan: &Plan, state: State, at: u64, expected: &str) {
         let since = |moment: Instant| moment.duration_since(plan.start).as_millis();
-        let action = match next(plan, &state, plan.start + ms(at)) {
+        let action = match next(plan, state, plan.start + ms(at)) {
             Action::Start { stage, until } => format!("start {} {}", stage.as_str(), since(until)),
             Action::Skip { stage, reason } => {
                 format!("skip {} {}", stage.as_str(), reason.map_or("-", Reason::as_str))

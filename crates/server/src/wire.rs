@@ -206,9 +206,12 @@ impl StageBody {
     }
 }
 
-/// Milliseconds, to the microsecond.
+/// Milliseconds, in whole microseconds as the latency log keeps them.
 pub(crate) fn ms(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e6).round() / 1e3
+    let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    #[expect(clippy::cast_precision_loss, reason = "2^53 microseconds are three centuries")]
+    let micros = micros as f64;
+    micros / 1000.0
 }
 
 /// Whole milliseconds, rounded.

@@ -32,7 +32,7 @@ fn main() -> std::io::Result<()> {
         let language = lang.parse().unwrap_or(Language::ENGLISH);
         let question = Question::from_normalized(text.clone(), language, Script::Other);
         let hits = hits(&articles, &right, place, &question, analyzer);
-        let answer = templated(&question, &hits, analyzer, &TemplateSettings::STANDARD);
+        let answer = templated(&question, &hits, &analyzer, &TemplateSettings::STANDARD);
         let holds = answer.text.contains(&phrase);
         asked += 1;
         held += usize::from(holds);
@@ -109,13 +109,14 @@ fn passages(id: &str, lang: &str, markdown: &str) -> Vec<Arc<Passage>> {
     };
     let mut title = head.lines().find_map(titled).unwrap_or_default();
     let mut sections: Vec<(Vec<String>, String)> = vec![(Vec::new(), String::new())];
+    let mut columns: Vec<String> = Vec::new();
     for line in body.lines() {
         if let Some(heading) = line.strip_prefix("# ") {
             title = heading.to_owned();
         } else if let Some(heading) = line.strip_prefix("##") {
             sections.push((vec![heading.trim_start_matches('#').trim().to_owned()], String::new()));
         } else if let Some((_, text)) = sections.last_mut() {
-            text.push_str(&plain_line(line));
+            text.push_str(&plain_line(&with_column_names(line, &mut columns)));
             text.push('\n');
         }
     }
@@ -143,18 +144,34 @@ fn front_matter(text: &str) -> (&str, &str) {
         .unwrap_or(("", text))
 }
 
-/// A line without emphasis, code quotes, link targets and the outer bars of a table row.
+/// A table row whose cells carry their columns' names; other lines as they are. `columns` are those of the open table.
+fn with_column_names(line: &str, columns: &mut Vec<String>) -> String {
+    let Some(row) = line.trim().strip_prefix('|').map(|row| row.trim_end_matches([' ', '|']))
+    else {
+        columns.clear();
+        return line.to_owned();
+    };
+    let cells = row.split('|').map(|cell| cell.trim().to_owned());
+    if columns.is_empty() {
+        columns.extend(cells);
+        return String::new();
+    }
+    if row.contains("--") {
+        return String::new();
+    }
+    let named = cells
+        .zip(columns)
+        .map(|(cell, name)| if name.is_empty() { cell } else { format!("{name}: {cell}") });
+    named.collect::<Vec<_>>().join(" | ")
+}
+
+/// A line without emphasis, code quotes, link targets and quotation marks in front.
 fn plain_line(line: &str) -> String {
-    let mut plain = line.replace("**", "").replace('`', "");
+    let mut plain = line.trim_start_matches("> ").replace("**", "").replace('`', "");
     while let Some((before, rest)) = plain.split_once("](") {
         let (text, after) =
             (before.to_owned(), rest.split_once(')').map_or("", |(_, after)| after));
         plain = format!("{}{after}", text.replacen('[', "", 1));
-    }
-    if plain.starts_with('|') {
-        let bars: &[char] = &['|', ' '];
-        plain = plain.trim_matches(bars).to_owned();
-        plain = if plain.contains("--") { String::new() } else { plain };
     }
     plain
 }

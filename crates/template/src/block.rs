@@ -39,9 +39,8 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
             continue;
         }
         let kind = kind_of(part(text, range.clone()));
-        let indented = line.starts_with([' ', '\t', '\u{3000}']);
         match blocks.last_mut() {
-            Some(last) if open && kind == Kind::Prose && last.takes_on(indented) => {
+            Some(last) if open && kind == Kind::Prose && last.goes_on() => {
                 last.range.end = range.end;
             }
             _ => blocks.push(Block { kind, range }),
@@ -52,11 +51,11 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
 }
 
 impl Block {
-    /// Whether a plain line right below belongs to this block.
-    fn takes_on(&self, indented: bool) -> bool {
+    /// Whether a plain line right below belongs to this block. Below a list item it does, as in Markdown, even where it is
+    /// not indented.
+    fn goes_on(&self) -> bool {
         match self.kind {
-            Kind::Prose => true,
-            Kind::Step | Kind::Bullet => indented,
+            Kind::Prose | Kind::Step | Kind::Bullet => true,
             Kind::Row | Kind::Heading => false,
         }
     }
@@ -151,11 +150,11 @@ mod tests {
     #[test]
     fn list_items_stand_alone_with_their_continuation_lines() {
         check(
-            "Do this:\n1. Open\n   the app\n2) Tap\nDone.",
+            "Do this:\n1. Open\n   the app\n2) Tap\nit\n\nDone.",
             &[
                 (Prose, "Do this:"),
                 (Step, "1. Open\n   the app"),
-                (Step, "2) Tap"),
+                (Step, "2) Tap\nit"),
                 (Prose, "Done."),
             ],
         );

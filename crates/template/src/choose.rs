@@ -196,30 +196,28 @@ impl<'a> Choice<'a> {
         self.picked.push((piece, chosen));
     }
 
-    /// The units of a piece that are worth quoting: all, except of a long list or table some of whose items the question
-    /// asks for.
+    /// The units of a piece that are worth quoting: all, except of a table or a long list some of whose items the
+    /// question asks for.
     fn narrowed(&self, piece: &Piece) -> Vec<usize> {
         let units = &self.sources[piece.source].units;
-        let all: Vec<usize> = piece
-            .units
-            .clone()
-            .filter(|&unit| units[unit].shown.contains(char::is_alphanumeric))
-            .collect();
+        let all: Vec<usize> = piece.units.clone().filter(|&unit| units[unit].has_words()).collect();
         let all = if all.is_empty() { piece.units.clone().collect() } else { all };
-        let narrows = matches!(piece.form, Form::Bullets | Form::Table);
-        if !narrows || self.length(piece, &all) <= SMALL_LIST {
+        let narrows = match piece.form {
+            Form::Sentence | Form::Steps => false,
+            Form::Bullets => self.length(piece, &all) > SMALL_LIST,
+            Form::Table => true,
+        };
+        let coverage = |unit: usize| self.need.coverage(&units[unit].words);
+        let is_item = |unit: usize| unit > piece.units.start || !units[unit].heads_a_list();
+        let most = all
+            .iter()
+            .filter(|&&unit| is_item(unit))
+            .map(|&unit| coverage(unit))
+            .fold(0.0, f32::max);
+        if !narrows || most <= 0.0 {
             return all;
         }
-        let coverage = |unit: &usize| self.need.coverage(&units[*unit].words);
-        // The announcement or the table's head stays, and says nothing about which items matter.
-        let most = all.iter().skip(1).map(coverage).fold(0.0, f32::max);
-        let matters =
-            |&(place, ref unit): &(usize, usize)| place == 0 || coverage(unit) >= most / 2.0;
-        if most > 0.0 {
-            all.into_iter().enumerate().filter(matters).map(|(_, unit)| unit).collect()
-        } else {
-            all
-        }
+        all.into_iter().filter(|&unit| !is_item(unit) || coverage(unit) >= most / 2.0).collect()
     }
 
     /// Drops units from the end until the rest fits; whether any had to go, or the one left is too long.

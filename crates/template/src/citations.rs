@@ -34,7 +34,8 @@ pub struct Checked {
 /// supported sentence. Where sentence and passage share no script, as in a Japanese answer from English articles,
 /// words cannot be compared, and a mark of the sentence's own is taken at its word.
 #[must_use]
-pub fn check(text: &str, passages: &[Arc<Passage>], analyzer: Analyzer) -> Checked {
+pub fn check(text: &str, passages: &[Arc<Passage>], analyzer: &Analyzer) -> Checked {
+    let analyzer = *analyzer;
     let (text, cited) = renumbered(&without_void_marks(text, passages.len()));
     let cited: Vec<&Passage> = cited.iter().filter_map(|&n| passage(passages, n)).collect();
     let claims = claims(&text, analyzer);
@@ -262,7 +263,7 @@ mod tests {
 
     fn checked(text: &str) -> Checked {
         let analyzer = Analyzer::new(Profile { han: Han::Japanese, latin: Language::ENGLISH });
-        check(text, &passages(), analyzer)
+        check(text, &passages(), &analyzer)
     }
 
     #[track_caller]

@@ -22,13 +22,13 @@ use crate::source::{Source, read};
 pub fn templated(
     question: &Question,
     hits: &[Hit],
-    analyzer: Analyzer,
+    analyzer: &Analyzer,
     settings: &TemplateSettings,
 ) -> Answer {
-    let sources = read(hits, analyzer);
+    let sources = read(hits, *analyzer);
     let Some(first) = sources.first() else { return crate::no_match(question, &[]) };
     let phrases = Phrases::of(question.lang());
-    let need = Need::new(question, &sources, analyzer);
+    let need = Need::new(question, &sources, *analyzer);
     let mut draft = Draft {
         sources: &sources,
         phrases,

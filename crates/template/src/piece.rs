@@ -47,7 +47,7 @@ pub(crate) fn pieces(index: usize, source: &Source<'_>) -> Vec<Piece> {
 /// The form of the piece that starts at `start`, and where it ends.
 fn piece_from(units: &[Unit], start: usize) -> (Option<Form>, usize) {
     let kind_at = |index: usize| units.get(index).map(|unit: &Unit| unit.sentence.kind);
-    let announces = units.get(start).is_some_and(|unit| unit.shown.ends_with([':', '：']));
+    let announces = units.get(start).is_some_and(Unit::announces);
     let list = if kind_at(start) == Some(Kind::Prose) && announces { start + 1 } else { start };
     let run = |kinds: &[Kind]| {
         (list..units.len())
@@ -65,16 +65,15 @@ fn piece_from(units: &[Unit], start: usize) -> (Option<Form>, usize) {
 
 impl Piece {
     /// Whether it tells a reader something by itself: no question, no pointer to other pages, no announcement of what
-    /// is not there, and not too short.
+    /// is not there, no code, and not too short.
     pub(crate) fn stands_alone(&self, source: &Source<'_>) -> bool {
         if self.form != Form::Sentence {
             return !self.words.is_empty();
         }
         let Some(unit) = source.units.get(self.units.start) else { return false };
         let asks = unit.shown.ends_with(['?', '？']);
-        let announces = unit.shown.ends_with([':', '：']);
         let points = starts_with_any(unit, Phrases::of(source.passage.lang).points_elsewhere);
-        self.words.len() > 1 && !asks && !announces && !points
+        self.words.len() > 1 && !asks && !unit.announces() && !points && !unit.is_code()
     }
 
     /// Whether it needs the sentence before it to be understood.
@@ -94,4 +93,70 @@ impl Piece {
 fn starts_with_any(unit: &Unit, openers: &[&str]) -> bool {
     let text = unit.shown.to_lowercase();
     openers.iter().any(|opener| text.starts_with(opener))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use analysis::{Analyzer, Han, Profile};
+    use domain::{ArticleId, Hit, Language, Passage, PassageId};
+
+    use super::*;
+    use crate::source::read;
+
+    fn hit(text: &str) -> Hit {
+        let passage = Passage {
+            id: PassageId::from_bytes([0; 16]),
+            article_id: ArticleId::new("a"),
+            title: String::new(),
+            headings: Vec::new(),
+            url: None,
+            lang: Language::ENGLISH,
+            tags: Vec::new(),
+            ordinal: 0,
+            text: text.to_owned(),
+        };
+        Hit { passage: Arc::new(passage), score: 1.0, keyword_rank: None, cosine: None }
+    }
+
+    /// Checks each piece's form, number of units and whether it stands alone.
+    #[track_caller]
+    fn check(text: &str, expected: &[(Form, usize, bool)]) {
+        let hits = [hit(text)];
+        let sources =
+            read(&hits, Analyzer::new(Profile { han: Han::Japanese, latin: Language::ENGLISH }));
+        let found: Vec<_> = pieces(0, &sources[0])
+            .iter()
+            .map(|piece| (piece.form, piece.units.len(), piece.stands_alone(&sources[0])))
+            .collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_list_is_one_piece_with_the_line_that_announces_it() {
+        check(
+            "To cancel your plan:\n1. Open Settings\n  - on the web\n2. Tap Cancel\n\nYour photos are kept.",
+            &[(Form::Steps, 4, true), (Form::Sentence, 1, true)],
+        );
+        check(
+            "Members have roles.\n\n- Owner\n- Editor",
+            &[(Form::Sentence, 1, true), (Form::Bullets, 2, true)],
+        );
+        check("Plan: Free | Price: 0\nPlan: Plus | Price: 4", &[(Form::Table, 2, true)]);
+    }
+
+    #[test]
+    fn what_tells_nothing_by_itself_does_not_stand_alone() {
+        for text in [
+            "Where are my photos?",
+            "See also the page on refunds.",
+            "Photo plans differ:",
+            "Refunds.",
+            "curl -F a=1 -F b=2 -F c_d=3 https://tsumugi.example",
+            "![The settings screen](screen.png)",
+        ] {
+            check(text, &[(Form::Sentence, 1, false)]);
+        }
+    }
 }

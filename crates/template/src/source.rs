@@ -40,6 +40,32 @@ impl Unit {
         part(&self.shown, marker..self.shown.len()).contains(char::is_numeric)
     }
 
+    /// Whether there is anything to read in it; the line under a table's head has nothing.
+    pub(crate) fn has_words(&self) -> bool {
+        self.shown.contains(char::is_alphanumeric)
+    }
+
+    /// Whether it announces what follows it (`Do this:`).
+    pub(crate) fn announces(&self) -> bool {
+        self.shown.ends_with([':', '：'])
+    }
+
+    /// Whether, as the first unit of a list or table, it is no item of it: an announcement, or a row of column names (in
+    /// other rows, each cell carries its column's name).
+    pub(crate) fn heads_a_list(&self) -> bool {
+        match self.sentence.kind {
+            Kind::Prose => self.announces(),
+            Kind::Row => !self.shown.contains(": "),
+            Kind::Step | Kind::Bullet | Kind::Heading => false,
+        }
+    }
+
+    /// Whether it is a line of code: at least three, and 3 %, of its characters are ones that prose hardly has.
+    pub(crate) fn is_code(&self) -> bool {
+        let odd = self.shown.matches(['{', '}', '=', '\\', ';', '$', '_']).count();
+        odd >= 3 && odd * 100 >= self.length() * 3
+    }
+
     /// Characters it takes in an answer.
     pub(crate) fn length(&self) -> usize {
         length(&self.shown)

@@ -121,7 +121,7 @@ fn check_known(layer: &Table, defaults: &Table, origin: &str) -> Result<(), Conf
             check_apps(keys, defaults, origin)?;
             continue;
         }
-        for key in keys.keys().filter(|key| !known.contains_key(*key)) {
+        if let Some(key) = keys.keys().find(|key| !known.contains_key(*key)) {
             let prefix = format!("{section}.");
             return Err(unknown(origin, format!("{prefix}{key}"), &prefix, key, known));
         }

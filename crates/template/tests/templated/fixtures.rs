@@ -127,7 +127,9 @@ pub(crate) fn plans() -> Arc<Passage> {
         0,
         "Plans and prices",
         "",
-        "Plan | Storage | Price\nFree | 5 GB | nothing\nPlus | 100 GB | $4.99 a month\nFamily | 1 TB | $9.99 a month",
+        "Plan: Free | Storage: 5 GB | Price: nothing\n\
+         Plan: Plus | Storage: 100 GB | Price: $4.99 a month\n\
+         Plan: Family | Storage: 1 TB | Price: $9.99 a month",
     )
 }
 

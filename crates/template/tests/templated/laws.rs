@@ -88,26 +88,26 @@ proptest! {
     fn a_templated_answer_is_bounded_and_its_citations_hold(
         asked in text(), lang in "en|ja|fr", passages in passages(), settings in settings()
     ) {
-        let answer = templated(&question(&lang, &asked), &hits(passages.clone()), analyzer(), &settings);
+        let answer = templated(&question(&lang, &asked), &hits(passages.clone()), &analyzer(), &settings);
         check_templated(&answer, &passages, &settings);
     }
 
     #[test]
     fn a_checked_text_has_only_marks_that_hold(written in text(), passages in passages()) {
-        let checked = citations::check(&written, &passages, analyzer());
+        let checked = citations::check(&written, &passages, &analyzer());
         check_citations(&checked.text, &checked.citations, &passages);
         prop_assert!(!checked.supported || !checked.citations.is_empty());
     }
 
     #[test]
     fn a_text_checked_again_stays_as_it_is(written in text(), passages in passages()) {
-        let once = citations::check(&written, &passages, analyzer());
+        let once = citations::check(&written, &passages, &analyzer());
         let by_number: Vec<Arc<Passage>> = once.citations.iter().map(|cited| {
             let mut passage = (*passage("en/x", 0, &cited.title, &cited.heading, &cited.quote)).clone();
             passage.id = PassageId::from_bytes([1; 16]);
             Arc::new(passage)
         }).collect();
-        let twice = citations::check(&once.text, &by_number, analyzer());
+        let twice = citations::check(&once.text, &by_number, &analyzer());
         prop_assert_eq!(twice.text, once.text);
     }
 }
