@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::runs::{Kind, is_mark};
-use crate::stems::{Stems, without_accents};
+use crate::stems::Stems;
 
 /// More parts than this are a path or a table row rather than a name.
 const MOST_PARTS: usize = 5;
@@ -30,15 +30,6 @@ pub(crate) fn words(text: &str, stems: Stems) -> Vec<(String, Range<usize>)> {
     // Stemmers may leave nothing of a stray mark.
     words.retain(|(stem, _)| !stem.is_empty());
     words
-}
-
-/// The word that `text` ends in, as far as it has been typed: without accents, neither stemmed nor checked
-/// for being a stop word.
-pub(crate) fn unfinished(text: &str) -> Option<(String, Range<usize>)> {
-    let start =
-        text.char_indices().rev().take_while(|(_, c)| is_letter(*c)).last().map(|(at, _)| at)?;
-    let typed = text.get(start..)?;
-    Some((without_accents(typed), start..text.len()))
 }
 
 fn is_letter(c: char) -> bool {
@@ -91,16 +82,19 @@ fn push_chain(
 
 /// The parts of a chain: split at its joints, possessive and elided articles off.
 fn pieces(text: &str, chain: Range<usize>, elides: bool) -> Vec<Piece<'_>> {
-    let name = text.get(chain.clone()).unwrap_or_default();
-    name.split(|c| is_joint(c) && !is_apostrophe(c))
-        .filter_map(|part| {
-            let start = chain.start + (part.as_ptr() as usize - name.as_ptr() as usize);
-            let (skipped, word) = bare(part, elides);
-            let start = start + skipped;
-            let word = word.get(..floor_boundary(word, LONGEST_WORD))?;
-            (!word.is_empty()).then(|| Piece { text: word, range: start..start + word.len() })
-        })
-        .collect()
+    let is_split = |c| is_joint(c) && !is_apostrophe(c);
+    let mut pieces = Vec::new();
+    let mut next = chain.start;
+    for part in text.get(chain).unwrap_or_default().split_inclusive(is_split) {
+        let (skipped, word) = bare(part.trim_end_matches(is_split), elides);
+        let start = next + skipped;
+        next += part.len();
+        let word = word.get(..word.floor_char_boundary(LONGEST_WORD)).unwrap_or_default();
+        if !word.is_empty() {
+            pieces.push(Piece { text: word, range: start..start + word.len() });
+        }
+    }
+    pieces
 }
 
 /// A part without possessive `'s` and, where the language elides, without `l'`; and the bytes left out in
@@ -140,10 +134,6 @@ fn whole(pieces: &[Piece<'_>], text: &str, chain: Range<usize>, stems: Stems) ->
     let name = text.get(chain.start..last.range.end)?;
     let joined: String = name.chars().filter(|c| matches!(c, '.' | '@') || !is_joint(*c)).collect();
     stems.stem(&joined)
-}
-
-fn floor_boundary(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
 }
 
 #[cfg(test)]
@@ -206,13 +196,5 @@ mod tests {
         let written: Vec<&str> =
             found.iter().filter_map(|(_, range)| text.get(range.clone())).collect();
         assert_eq!(written, ["user", "tg", "1042", "tg-1042"]);
-    }
-
-    #[test]
-    fn an_unfinished_word_is_what_was_typed_last() {
-        let last = |text| unfinished(text).map(|(word, _)| word);
-        assert_eq!(last("reset passw").as_deref(), Some("passw"));
-        assert_eq!(last("the").as_deref(), Some("the"));
-        assert_eq!(last("reset "), None);
     }
 }

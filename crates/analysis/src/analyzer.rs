@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::fold::{Folded, fold};
 use crate::runs::{Kind, runs};
-use crate::stems::Stems;
+use crate::stems::{Stems, without_accents};
 use crate::{Han, Profile, alphabetic, bigrams, ideographic, korean};
 
 /// A content word.
@@ -58,12 +58,24 @@ impl Analyzer {
         bigrams::bigrams(folded.as_str()).into_iter().map(pair).collect()
     }
 
-    /// The alphabetic word that `text` ends in, as far as it has been typed: folded, but not stemmed, and
-    /// given even when it is a stop word so far. `None` where the text ends in anything else.
+    /// The word that `text` ends in, as far as it has been typed: a beginning of words that
+    /// [`words`](Self::words) would give. Letters are folded, but not stemmed, and given even when they are
+    /// a stop word so far; of Japanese, only katakana are a beginning. `None` where the text ends in
+    /// anything else.
     #[must_use]
     pub fn unfinished_word(&self, text: &str) -> Option<Word> {
         let folded = fold(text);
-        let (word, range) = alphabetic::unfinished(folded.as_str())?;
+        let text = folded.as_str();
+        let (kind, run) = runs(text).last().filter(|(_, run)| run.end == text.len())?;
+        let (word, range) = match kind {
+            Kind::Alphabetic => (without_accents(text.get(run.clone())?), run),
+            Kind::Hangul => (korean::word(text, run.clone())?.to_owned(), run),
+            Kind::Ideographic => {
+                let start = katakana_start(text)?;
+                (text.get(start..)?.to_owned(), start..text.len())
+            }
+            Kind::SouthEastAsian | Kind::Gap => return None,
+        };
         Some(in_original(word, range, &folded))
     }
 
@@ -97,6 +109,12 @@ impl Analyzer {
         }
         words
     }
+}
+
+/// Where the katakana that `text` ends in start.
+fn katakana_start(text: &str) -> Option<usize> {
+    let katakana = |&(_, c): &(usize, char)| matches!(c, 'ァ'..='ヺ' | 'ー'..='ヿ');
+    text.char_indices().rev().take_while(katakana).last().map(|(start, _)| start)
 }
 
 fn in_original(text: String, range: Range<usize>, folded: &Folded) -> Word {
@@ -162,11 +180,24 @@ mod tests {
         assert!(2 <= words.len(), "{words:?}");
     }
 
+    #[track_caller]
+    fn check_unfinished(text: &str, expected: Option<(&str, &str)>) {
+        let word = analyzer(Han::Japanese).unfinished_word(text);
+        let found =
+            word.as_ref().map(|word| (word.text.as_str(), text.get(word.range.clone()).unwrap()));
+        assert_eq!(found, expected, "{text}");
+    }
+
     #[test]
-    fn an_unfinished_word_refers_to_the_text_as_given() {
-        let text = "ＲＥＳＥＴ ＰＡＳＳ";
-        let word = analyzer(Han::Chinese).unfinished_word(text).unwrap();
-        assert_eq!((word.text.as_str(), text.get(word.range).unwrap()), ("pass", "ＰＡＳＳ"));
+    fn an_unfinished_word_is_what_was_typed_last() {
+        check_unfinished("reset passw", Some(("passw", "passw")));
+        check_unfinished("the", Some(("the", "the")));
+        check_unfinished("ＲＥＳＥＴ Ｃafé", Some(("cafe", "Ｃafé")));
+        check_unfinished("新しいﾊﾟｽﾜ", Some(("パスワ", "ﾊﾟｽﾜ")));
+        check_unfinished("비밀번", Some(("비밀", "비밀번")));
+        check_unfinished("暗証番", None);
+        check_unfinished("reset ", None);
+        check_unfinished("", None);
     }
 
     fn check_ranges(words: &[Word], text: &str) -> Result<(), TestCaseError> {

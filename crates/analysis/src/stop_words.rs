@@ -20,7 +20,8 @@ const ENGLISH: &[&str] = &[
 ];
 
 /// Japanese nouns and verbs that are grammar: the thing, the fact, to be, to do, to become, question words,
-/// and what polite requests are made of. Lemmas of the bundled dictionary.
+/// and what polite requests are made of (to tell, to want, to think, to know). Lemmas of the bundled
+/// dictionary. Verbs that state a problem, such as 分かる in 「パスワードが分からない」, are not among them.
 const JAPANESE: &[&str] = &[
     "事",
     "物",
@@ -57,11 +58,8 @@ const JAPANESE: &[&str] = &[
     "願う",
     "願い",
     "良い",
-    "分かる",
     "貰う",
     "呉れる",
-    "場合",
-    "考える",
     "御",
     "等",
 ];
@@ -87,6 +85,9 @@ mod tests {
     fn words_that_decide_a_question_are_kept() {
         for word in ["off", "not", "no", "without", "up", "down", "out", "over"] {
             assert!(!is_english(word), "{word}");
+        }
+        for lemma in ["分かる", "忘れる", "出る"] {
+            assert!(!is_japanese(lemma), "{lemma}");
         }
     }
 }

@@ -28,6 +28,9 @@ pub(crate) struct Fields<'text> {
 /// Front matter beyond this many bytes is not parsed: the fields we use fit in a fraction of it.
 const LARGEST: usize = 4 << 20;
 
+/// Values built of one front matter at most, aliases expanded; real ones have some dozens.
+const MOST_NODES: usize = 20_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Syntax {
     Yaml,
@@ -170,7 +173,11 @@ fn parse_yaml(matter: &str, notes: &mut Vec<Note>) -> Result<Value, Broken> {
 }
 
 fn yaml(matter: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, Broken> {
-    let options = serde_saphyr::options! { duplicate_keys: duplicate_keys, with_snippet: false };
+    let options = serde_saphyr::options! {
+        duplicate_keys: duplicate_keys,
+        with_snippet: false,
+        budget: serde_saphyr::budget! { max_nodes: MOST_NODES },
+    };
     serde_saphyr::from_str_with_options(matter, options).map_err(|error| {
         let line =
             error.location().map_or(0, |location| usize::try_from(location.line()).unwrap_or(0));

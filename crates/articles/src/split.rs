@@ -65,29 +65,43 @@ pub fn split(article: &Article, settings: SplitSettings) -> Vec<Passage> {
 /// between stretches.
 const PASSAGES_PER_STRETCH: usize = 8;
 
-/// Cuts a text after a line, or after a sentence or word where a line does not end in time.
+/// Cuts a text after a line, sentence or word; a text that has none of them is cut into passages right away.
 fn stretches(text: &str, settings: SplitSettings) -> impl Iterator<Item = &str> {
-    let longest = settings.longest.max(1).saturating_mul(PASSAGES_PER_STRETCH);
+    let passage = settings.longest.max(1);
+    let stretch = passage.saturating_mul(PASSAGES_PER_STRETCH);
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end = rest.char_indices().nth(longest).map_or(rest.len(), |(end, _)| end);
+        let end = place_of(rest, stretch);
         let fitting = rest.get(..end).filter(|fitting| !fitting.is_empty())?;
-        let ends: [&[char]; 3] = [&['\n'], &['。', '！', '？'], &[' ']];
         let cut = if end == rest.len() {
-            None
+            end
         } else {
-            ends.iter().find_map(|ends| after_last(fitting, ends))
+            last_end(fitting).unwrap_or(place_of(rest, passage))
         };
-        let (stretch, after) = rest.split_at(cut.unwrap_or(end));
+        let (stretch, after) = rest.split_at(cut);
         rest = after;
         Some(stretch)
     })
 }
 
-/// The place behind the last of `ends`, if it is in the second half of the text.
-fn after_last(text: &str, ends: &[char]) -> Option<usize> {
-    let (start, end) = text.char_indices().rfind(|(_, c)| ends.contains(c))?;
-    (start > text.len() / 2).then_some(start + end.len_utf8())
+/// The byte offset of a character, or of the end of a shorter text.
+fn place_of(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(place, _)| place)
+}
+
+/// The place behind the last line, sentence or word, the greatest of them first; all of them are sought in the
+/// second half before the first, so that stretches stay long.
+fn last_end(text: &str) -> Option<usize> {
+    const ENDS: [&[char]; 3] = [&['\n'], &['。', '！', '？'], &[' ']];
+    let places = ENDS.map(|ends| text.char_indices().rfind(|(_, c)| ends.contains(c)));
+    let behind = |least: usize| {
+        places
+            .iter()
+            .flatten()
+            .find(|&&(place, _)| place >= least)
+            .map(|&(place, c)| place + c.len_utf8())
+    };
+    behind(text.len() / 2).or_else(|| behind(1))
 }
 
 struct Passages<'article> {
@@ -244,9 +258,9 @@ mod tests {
         assert_eq!(cut.concat(), lines);
         assert!(cut.len() > 2 && cut.iter().all(|stretch| stretch.ends_with('\n')));
         let word = "あ".repeat(400);
-        let lengths: Vec<_> =
-            stretches(&word, of(10, 0)).map(|stretch| stretch.chars().count()).collect();
-        assert_eq!(lengths, [80; 5]);
+        let cut: Vec<_> = stretches(&word, of(10, 0)).collect();
+        assert_eq!(cut.concat(), word);
+        assert_eq!(cut.first().map(|stretch| stretch.chars().count()), Some(10));
     }
 
     proptest! {

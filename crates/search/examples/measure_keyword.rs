@@ -288,7 +288,12 @@ fn ndcg_at_10(ranking: &[&str], grades: &HashMap<String, f64>) -> f64 {
 fn report_times(times: &mut [Duration]) {
     times.sort_unstable();
     let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
-    print(format_args!("search, fastest of three: p50 {:?}  p95 {:?}  p99 {:?}", at(50), at(95), at(99)));
+    print(format_args!(
+        "search, fastest of three: p50 {:?}  p95 {:?}  p99 {:?}",
+        at(50),
+        at(95),
+        at(99)
+    ));
 }
 
 fn report_coverage(name: &str, coverages: &mut [f32]) {

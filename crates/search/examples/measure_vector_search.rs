@@ -12,7 +12,7 @@ use domain::{EmbedderId, Filter, Language, PassageId, Vector};
 use search::{VectorFile, VectorWriter};
 use tokio::time::Instant;
 
-const DIMENSIONS: usize = 512;
+const DIMENSIONS: u16 = 512;
 const NEIGHBOURS: usize = 20;
 const QUERIES: usize = 200;
 
@@ -63,7 +63,8 @@ fn measure(rows: u32) -> anyhow::Result<()> {
 }
 
 fn write(path: &std::path::Path, vectors: &[Vector]) -> anyhow::Result<()> {
-    let embedder = EmbedderId { name: "measured/random".to_owned(), dimensions: DIMENSIONS as u32 };
+    let embedder =
+        EmbedderId { name: "measured/random".to_owned(), dimensions: u32::from(DIMENSIONS) };
     let mut writer = VectorWriter::create(path, &embedder)?;
     for (row, vector) in (0..).zip(vectors) {
         let mut tags = Vec::new();

@@ -8,10 +8,13 @@ use domain::{Hit, Language, Passage, PassageId};
 use crate::{KeywordHit, VectorHit};
 
 /// *k* of `weight / (k + rank)`. Ten, not the usual sixty: help centers are small and the first few
-/// ranks carry most of what is right. `docs/RELEVANCE.md` has the figures.
+/// ranks carry most of what is right. `docs/RELEVANCE.md` has the figures of this file's constants.
 const RANK_CONSTANT: f32 = 10.0;
-const KEYWORD_WEIGHT: f32 = 1.0;
-const VECTOR_WEIGHT: f32 = 1.0;
+
+/// The vector list weighs as much as the keyword list up to this coverage of the question's words…
+const FULL_WEIGHT_UP_TO: f32 = 0.50;
+/// …and nothing from this one on.
+const NO_WEIGHT_FROM: f32 = 0.75;
 
 /// What a passage in another language than the question's keeps of its score. Help centers repeat an
 /// article per language; the reader's own goes first.
@@ -22,14 +25,15 @@ const OTHER_LANGUAGE: f32 = 0.6;
 #[must_use]
 pub fn fuse(keyword: &[KeywordHit], vector: &[VectorHit], lang: Language, k: usize) -> Vec<Hit> {
     let mut hits: HashMap<PassageId, Hit> = HashMap::new();
+    let vector_weight = vector_weight(keyword);
     for (rank, found) in keyword.iter().enumerate() {
         let hit = entry(&mut hits, &found.passage);
-        hit.score += reciprocal(KEYWORD_WEIGHT, rank);
+        hit.score += reciprocal(1.0, rank);
         hit.keyword_rank = Some(rank);
     }
     for (rank, found) in vector.iter().enumerate() {
         let hit = entry(&mut hits, &found.passage);
-        hit.score += reciprocal(VECTOR_WEIGHT, rank);
+        hit.score += reciprocal(vector_weight, rank);
         hit.cosine = Some(found.cosine);
     }
     let mut hits: Vec<Hit> = hits.into_values().collect();
@@ -41,6 +45,14 @@ pub fn fuse(keyword: &[KeywordHit], vector: &[VectorHit], lang: Language, k: usi
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.passage.id.cmp(&b.passage.id)));
     hits.truncate(k);
     hits
+}
+
+/// What the vector list weighs beside the keyword list. The more of the question's words the best keyword
+/// hit holds, the less there is left for meaning to tell: questions in the words of the collection are
+/// answered best by keywords alone, paraphrases by both.
+fn vector_weight(keyword: &[KeywordHit]) -> f32 {
+    let coverage = keyword.first().map_or(0.0, |best| best.coverage);
+    ((NO_WEIGHT_FROM - coverage) / (NO_WEIGHT_FROM - FULL_WEIGHT_UP_TO)).clamp(0.0, 1.0)
 }
 
 fn entry<'a>(hits: &'a mut HashMap<PassageId, Hit>, passage: &Arc<Passage>) -> &'a mut Hit {
@@ -82,10 +94,15 @@ mod tests {
     /// Both lists as passage numbers; numbers from 100 are Japanese.
     #[track_caller]
     fn check(keyword: &[u8], vector: &[u8], k: usize, expected: &[u8]) {
+        check_covered(0.0, keyword, vector, k, expected);
+    }
+
+    #[track_caller]
+    fn check_covered(coverage: f32, keyword: &[u8], vector: &[u8], k: usize, expected: &[u8]) {
         let of = |n: &u8| passage(*n, if *n < 100 { Language::ENGLISH } else { Language::JAPANESE });
         let keyword: Vec<_> = keyword
             .iter()
-            .map(|n| KeywordHit { passage: of(n), score: 1.0, coverage: 1.0 })
+            .map(|n| KeywordHit { passage: of(n), score: 1.0, coverage })
             .collect();
         let vector: Vec<_> =
             vector.iter().map(|n| VectorHit { passage: of(n), cosine: 0.5 }).collect();
@@ -103,6 +120,12 @@ mod tests {
     fn one_list_keeps_its_order() {
         check(&[3, 1, 2], &[], 10, &[3, 1, 2]);
         check(&[], &[3, 1, 2], 10, &[3, 1, 2]);
+    }
+
+    #[test]
+    fn the_better_the_words_cover_the_question_the_less_vectors_weigh() {
+        check_covered(0.2, &[1, 2, 3], &[9, 3, 8], 1, &[3]);
+        check_covered(1.0, &[1, 2, 3], &[9, 3, 8], 1, &[1]);
     }
 
     #[test]

@@ -12,9 +12,15 @@ pub struct Relevance {
     pub cosine: Option<f32>,
 }
 
-/// Below this cosine an answer needs words in common; taken from the distributions in
-/// `docs/RELEVANCE.md`.
-const CLOSE: f32 = 0.45;
+/// A passage this near answers even without a word in common (in another language, say). Of out-of-scope
+/// questions none comes so near; `docs/RELEVANCE.md` has the distributions behind both constants.
+const NEAR: f32 = 0.40;
+
+/// Otherwise words and meaning must add up to this much.
+const TOGETHER: f32 = 0.65;
+
+/// What words alone must cover when vectors were not searched.
+const WORDS_ALONE: f32 = 0.30;
 
 impl Relevance {
     /// Reads both lists.
@@ -30,6 +36,35 @@ impl Relevance {
     /// Whether to answer from what was found.
     #[must_use]
     pub fn answers(&self) -> bool {
-        self.coverage > 0.0 || self.cosine.is_some_and(|cosine| cosine >= CLOSE)
+        match self.cosine {
+            Some(cosine) => NEAR <= cosine || TOGETHER <= self.coverage + cosine,
+            None => WORDS_ALONE <= self.coverage,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(coverage: f32, cosine: Option<f32>, answers: bool) {
+        assert_eq!(Relevance { coverage, cosine }.answers(), answers, "{coverage} {cosine:?}");
+    }
+
+    #[test]
+    fn words_and_meaning_add_up_and_either_may_do_alone() {
+        check(0.0, Some(0.41), true);
+        check(0.5, Some(0.2), true);
+        check(0.3, Some(0.2), false);
+        check(0.9, Some(-0.1), true);
+        check(0.0, Some(0.39), false);
+    }
+
+    #[test]
+    fn without_vectors_words_decide() {
+        check(0.3, None, true);
+        check(0.29, None, false);
+        check(0.0, None, false);
     }
 }

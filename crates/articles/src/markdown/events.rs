@@ -1,6 +1,8 @@
 //! From parsed Markdown to the outline.
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
+use pulldown_cmark::{
+    CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
 
 use crate::html::{Host, Markup, alternative_text};
 use crate::outline::{CellKind, Outline, is_unspaced};
@@ -11,6 +13,7 @@ pub(super) fn read(source: &str, outline: &mut Outline) {
         outline,
         markup: Markup::new(Host::Markdown),
         block: String::new(),
+        indented: false,
         image: None,
         cell: CellKind::Value,
         wikilink: false,
@@ -42,6 +45,8 @@ struct Reader<'outline> {
     markup: Markup,
     /// The HTML block being read: its tags may stretch over several events.
     block: String,
+    /// Whether an indented block is being read into `block`: inside an element it may be more HTML.
+    indented: bool,
     /// The description of the image being read.
     image: Option<Image>,
     /// What the cells of the current row are.
@@ -65,6 +70,7 @@ impl Reader<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.indented => self.block.push_str(&text),
             Event::Text(text) if self.loose_emphasis && !self.outline.in_code() => {
                 self.text(&text.replace("**", ""));
             }
@@ -110,6 +116,9 @@ impl Reader<'_> {
             | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList => self.outline.block(),
             Tag::DefinitionListTitle | Tag::DefinitionListDefinition => self.outline.line_break(),
+            Tag::CodeBlock(CodeBlockKind::Indented) if self.markup.depth() > 0 => {
+                self.indented = true;
+            }
             Tag::CodeBlock(_) => self.outline.open_code(),
             Tag::List(start) => self.outline.open_list(start),
             Tag::Item => self.outline.open_item(),
@@ -136,12 +145,8 @@ impl Reader<'_> {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::HtmlBlock => {
-                let html = std::mem::take(&mut self.block);
-                self.outline.block();
-                self.markup.feed(&html, self.outline);
-                self.outline.block();
-            }
+            TagEnd::HtmlBlock => self.end_html(),
+            TagEnd::CodeBlock if std::mem::take(&mut self.indented) => self.end_indented(),
             TagEnd::Heading(_) => self.outline.close_heading(),
             TagEnd::Paragraph | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
                 self.outline.block();
@@ -170,6 +175,23 @@ impl Reader<'_> {
         {
             self.markup.close_down_to(depth, self.outline);
         }
+    }
+
+    fn end_html(&mut self) {
+        let html = std::mem::take(&mut self.block);
+        self.outline.block();
+        self.markup.feed(&html, self.outline);
+        self.outline.block();
+    }
+
+    /// An indented block within an element: tags, if it begins with one, else code.
+    fn end_indented(&mut self) {
+        if self.block.trim_start().starts_with('<') {
+            return self.end_html();
+        }
+        self.outline.open_code();
+        self.outline.text(&std::mem::take(&mut self.block));
+        self.outline.close_code();
     }
 
     fn end_image(&mut self) {

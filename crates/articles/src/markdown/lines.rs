@@ -11,8 +11,10 @@ pub(super) enum Line {
 pub(super) fn rewrite(line: &str) -> Line {
     let (quote, rest) = split_quote(line);
     let content = rest.trim();
-    let replaced =
-        callout(content).or_else(|| container(content)).or_else(|| attribute_list(content));
+    let replaced = callout(content)
+        .or_else(|| container(content))
+        .or_else(|| attribute_list(content))
+        .or_else(|| open_to_markdown(content));
     match replaced {
         // An empty line inside the quote keeps the next one a paragraph of its own.
         Some("") => Line::Instead(quote.to_owned()),
@@ -66,6 +68,12 @@ fn attribute_list(content: &str) -> Option<&str> {
     (content.starts_with("{:") && content.ends_with('}')).then_some("")
 }
 
+/// An element that kramdown reads Markdown in: the empty line that follows has `CommonMark` do the same.
+fn open_to_markdown(content: &str) -> Option<&str> {
+    let is_tag = content.starts_with('<') && content.ends_with('>');
+    (is_tag && content.contains("markdown=\"1\"")).then_some(content)
+}
+
 /// The line behind the mark of a list item.
 pub(super) fn strip_item_mark(line: &str) -> Option<&str> {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -109,6 +117,8 @@ mod tests {
         check(":::row:::", Some(""));
         check(":::image source=\"a.png\" alt-text=\"The dialog.\":::", Some("The dialog.\n"));
         check("{: .class #id}", Some(""));
+        check("<aside markdown=\"1\">", Some("<aside markdown=\"1\">\n"));
+        check("<aside>", None);
         check("plain", None);
     }
 

@@ -136,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn html_and_markdown_take_turns() {
+        text("<aside markdown=\"1\">\nsee **[this](x)**\n</aside>", "see this");
+        text("<div>\n<p>a</p>\n\n    <p>b</p>\n\n</div>\n\nc", "a\n\nb\n\nc");
+        text("<details>\n\n    code = 1\n\n</details>\n\nc", "code = 1\n\nc");
+        text("a\n\n    <p>b</p>\n", "a\n\n<p>b</p>");
+    }
+
+    #[test]
     fn generator_marks_are_left_out() {
         text("a {% include ../x.md %}b {{ page.title }}c `{{ kept }}`", "a b c {{ kept }}");
         text(":::note Title\nText.\n:::\n\n{: .class}\nx", "Title\n\nText.\n\nx");

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use analysis::Analyzer;
 
-/// Words beyond this, rarest first, are left out: a pasted log must not cost more than a question.
+/// Known words beyond this, rarest first, are left out: a pasted log must not cost more than a question.
 pub(super) const MOST_WORDS: usize = 64;
 /// Likewise for bigrams.
 pub(super) const MOST_BIGRAMS: usize = 64;
@@ -67,19 +67,13 @@ struct Unfinished {
 
 impl Unfinished {
     fn of(text: &str, analyzer: Analyzer) -> Option<Self> {
-        let words = analyzer.words(text);
-        let Some(typed) = analyzer.unfinished_word(text) else {
-            // Scripts without spaces: the last word so far, if the text ends in it.
-            let last = words.into_iter().next_back().filter(|word| word.range.end == text.len())?;
-            let asked = Asked { terms: vec![last.text.clone()], prefix: Some(last.text) };
-            return Some(Self { asked, start: last.range.start });
-        };
-        let start = typed.range.start;
-        let stems =
-            words.into_iter().filter(|word| start <= word.range.start).map(|word| word.text);
-        let mut terms: Vec<String> = stems.chain(possible_stems(&typed.text)).collect();
+        let typed = analyzer.unfinished_word(text)?;
+        let stems = analyzer.words(text).into_iter().filter(|word| word.range == typed.range);
+        let mut terms: Vec<String> =
+            stems.map(|word| word.text).chain(possible_stems(&typed.text)).collect();
         terms.sort_unstable();
         terms.dedup();
+        let start = typed.range.start;
         Some(Self { asked: Asked { terms, prefix: Some(typed.text) }, start })
     }
 }
@@ -136,7 +130,12 @@ mod tests {
                 Some("configuratio"),
             )],
         );
-        check("パスワ", true, &[(&["パスワ"], Some("パスワ"))]);
+        check(
+            "暗証番号のパスワ",
+            true,
+            &[(&["暗証"], None), (&["番号"], None), (&[], Some("パスワ"))],
+        );
+        check("暗証番号", true, &[(&["暗証"], None), (&["番号"], None)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Words are taken one after the other over the whole collection, which keeps the arithmetic in one order
 //! whatever the segments are: equal passages get equal scores, bit for bit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deadline::CancelFlag;
 use tantivy::postings::Postings;
@@ -157,7 +157,8 @@ impl Pass<'_> {
     }
 }
 
-/// The `most` rarest of `asked`, in their order; words that occur nowhere are kept, they are rarest.
+/// Of `asked`, in its order, the `most` rarest that occur anywhere, and all that occur nowhere: those cost
+/// nothing, and tell how little of the question is known here.
 fn rarest(
     asked: Vec<Asked>,
     most: usize,
@@ -167,20 +168,26 @@ fn rarest(
     if asked.len() <= most {
         return Ok(asked);
     }
-    let mut counted = Vec::with_capacity(asked.len());
-    for (position, asked) in asked.into_iter().enumerate() {
-        let mut occurrences = 0;
-        for term in &asked.terms {
-            for scored in fields {
-                occurrences += searcher.doc_freq(&Term::from_field_text(scored.field, term))?;
-            }
-        }
-        counted.push((occurrences, position, asked));
+    let mut counts = Vec::with_capacity(asked.len());
+    for asked in &asked {
+        counts.push(occurrences(asked, fields, searcher)?);
     }
-    counted.sort_unstable_by_key(|(occurrences, position, _)| (*occurrences, *position));
-    counted.truncate(most);
-    counted.sort_unstable_by_key(|(_, position, _)| *position);
-    Ok(counted.into_iter().map(|(_, _, asked)| asked).collect())
+    let mut known: Vec<usize> = (0..asked.len()).filter(|index| 0 < counts[*index]).collect();
+    known.sort_by_key(|index| counts[*index]);
+    let too_common: HashSet<usize> = known.into_iter().skip(most).collect();
+    let kept = asked.into_iter().enumerate().filter(|(index, _)| !too_common.contains(index));
+    Ok(kept.map(|(_, asked)| asked).collect())
+}
+
+/// In how many passages the terms of `asked` occur, counted once per field and term.
+fn occurrences(asked: &Asked, fields: &[ScoredField], searcher: &Searcher) -> tantivy::Result<u64> {
+    let mut sum = 0;
+    for term in &asked.terms {
+        for scored in fields {
+            sum += searcher.doc_freq(&Term::from_field_text(scored.field, term))?;
+        }
+    }
+    Ok(sum)
 }
 
 /// The most frequent terms that begin with `prefix`, without those in `known`.

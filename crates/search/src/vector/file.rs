@@ -197,7 +197,6 @@ impl VectorFile {
         let products = code_products(&query.codes, self.codes(), rows);
         for (row, product) in rows.iter().zip(products) {
             // The query's own scale is the same for all rows.
-            #[expect(clippy::cast_precision_loss, reason = "candidates are rescored exactly")]
             let score = product as f32 * self.scales()[*row as usize];
             if best.may_keep(score) {
                 best.offer(Candidate { score, passage: self.id(*row), row: *row });

@@ -1,7 +1,7 @@
 //! [`VectorWriter`]: makes a vector file, which appears under its name only when it is complete.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use domain::{EmbedderId, Language, PassageId, Vector};
@@ -172,12 +172,12 @@ impl Sections {
 
     /// Ends a section and fills up to where the next may begin.
     fn close(&mut self, section: OpenSection) -> io::Result<Extent> {
-        let length = self.position - section.offset;
+        let OpenSection { offset, hasher } = section;
+        let length = self.position - offset;
         let next = self.position.next_multiple_of(ALIGNMENT as u64);
-        let padding = &[0; ALIGNMENT][..(next - self.position) as usize];
-        self.file.write_all(padding)?;
+        io::copy(&mut io::repeat(0).take(next - self.position), &mut self.file)?;
         self.position = next;
-        Ok(Extent { offset: section.offset, length, checksum: section.hasher.finalize() })
+        Ok(Extent { offset, length, checksum: hasher.finalize() })
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Extent> {
