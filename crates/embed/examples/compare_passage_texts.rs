@@ -19,21 +19,35 @@ use serde::de::DeserializeOwned;
 
 const PASSAGE_CHARS: usize = 700;
 
-/// What is embedded for a passage.
-const FORMS: [(&str, Form); 4] = [
-    ("text alone", Form { title: false, title_alone: false, text: true }),
-    ("title and text", Form { title: true, title_alone: false, text: true }),
-    ("title alone", Form { title: false, title_alone: true, text: false }),
-    ("title; text as second vector", Form { title: false, title_alone: true, text: true }),
+/// The vectors of a passage, from its document's title and its own text. Nearest counts.
+type Form = fn(&LocalEmbedder, &str, &str) -> Vec<Vector>;
+
+const FORMS: [(&str, Form); 7] = [
+    ("text", |model, _, text| vec![model.embed_now(text)]),
+    ("title", |model, title, _| vec![model.embed_now(title)]),
+    ("title + text", |model, title, text| vec![joined(model, title, text)]),
+    ("title, and text apart", |model, title, text| {
+        vec![model.embed_now(title), model.embed_now(text)]
+    }),
+    ("title, and title + text apart", |model, title, text| {
+        vec![model.embed_now(title), joined(model, title, text)]
+    }),
+    ("mean of title and text", |model, title, text| {
+        vec![mean(&model.embed_now(title), &model.embed_now(text))]
+    }),
+    ("mean of title and title + text", |model, title, text| {
+        vec![mean(&model.embed_now(title), &joined(model, title, text))]
+    }),
 ];
 
-struct Form {
-    /// The title stands in front of the text.
-    title: bool,
-    /// The title has a vector of its own.
-    title_alone: bool,
-    /// The text has a vector.
-    text: bool,
+fn joined(model: &LocalEmbedder, title: &str, text: &str) -> Vector {
+    model.embed_now(&format!("{title}\n{text}"))
+}
+
+/// A document without a title has only its text's direction.
+fn mean(title: &Vector, text: &Vector) -> Vector {
+    let sum = title.as_slice().iter().zip(text.as_slice()).map(|(a, b)| a + b).collect();
+    Vector::normalized(sum).unwrap_or_else(|| text.clone())
 }
 
 #[derive(Deserialize)]
@@ -64,9 +78,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let queries: Vec<_> =
             queries.into_iter().map(|q| (q.id, embedder.embed_now(&q.text))).collect();
         println!("{set}: {} documents, {} questions", documents.len(), grades.len());
-        for (name, form) in &FORMS {
+        for (name, form) in FORMS {
             let vectors = embedded(&embedder, &documents, form);
-            println!("  {name:<30} nDCG@10 {:.4}", mean_ndcg(&vectors, &queries, &grades));
+            println!("  {name:<32} nDCG@10 {:.4}", mean_ndcg(&vectors, &queries, &grades));
         }
     }
     Ok(())
@@ -92,21 +106,14 @@ fn grades(file: &Path) -> Result<Grades, Box<dyn Error>> {
 fn embedded<'a>(
     embedder: &LocalEmbedder,
     documents: &'a [Document],
-    form: &Form,
+    form: Form,
 ) -> Vec<(&'a str, Vector)> {
-    let mut vectors = Vec::new();
-    for document in documents {
-        let mut texts = Vec::new();
-        texts.extend(form.title_alone.then(|| document.title.clone()));
-        if form.text {
-            let title = if form.title { document.title.as_str() } else { "" };
-            texts.extend(
-                passages(&document.text).iter().map(|passage| format!("{title}\n{passage}")),
-            );
-        }
-        vectors.extend(texts.iter().map(|text| (document.id.as_str(), embedder.embed_now(text))));
-    }
-    vectors
+    let of_document = |document: &'a Document| {
+        let passages = passages(&document.text);
+        let vectors = passages.iter().flat_map(|text| form(embedder, &document.title, text));
+        vectors.map(|vector| (document.id.as_str(), vector)).collect::<Vec<_>>()
+    };
+    documents.iter().flat_map(of_document).collect()
 }
 
 /// Whole lines and sentences as long as they fit; longer ones are cut.

@@ -127,11 +127,12 @@ fn english_and_japanese_are_covered_and_other_scripts_are_not() {
 
 /// A folder with the model's files, one of them replaced.
 fn folder_with(file: &str, content: &[u8]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     for name in ["model.safetensors", "tokenizer.json"] {
-        fs::copy(model_folder().join(name), folder.path().join(name)).unwrap();
+        fs::copy(model_folder().join(name), folder.path().join(name))
+            .expect("the model is vendored");
     }
-    fs::write(folder.path().join(file), content).unwrap();
+    fs::write(folder.path().join(file), content).expect("the folder is writable");
     folder
 }
 

@@ -210,15 +210,11 @@ mod tests {
     /// Numbers in −1…1 that differ from each other; `seed` tells sequences apart.
     fn numbers(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761) | 1;
-        std::iter::repeat_with(|| {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            f64::from(state) / f64::from(u32::MAX) * 2.0 - 1.0
-        })
-        .map(|x| x as f32)
-        .take(count)
-        .collect()
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from((state >> 16) as u16) / 32_768.0 - 1.0
+        };
+        std::iter::repeat_with(next).take(count).collect()
     }
 
     /// The definition, in double precision.

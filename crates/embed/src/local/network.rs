@@ -106,7 +106,6 @@ impl Network {
         features.chunks_exact(FEATURES).for_each(|row| add(&mut sum, row));
         // The layer is linear: applied to the sum it is the sum of the layer over all pieces, whose bias
         // then counts once per piece.
-        #[expect(clippy::cast_precision_loss, reason = "texts have at most a few hundred pieces")]
         let count = ids.len() as f32;
         let mut summary = self.summary.weights.multiply(Rows::dense(&sum, FEATURES), cancel)?;
         for (number, bias) in summary.iter_mut().zip(&self.summary.bias) {
@@ -168,7 +167,6 @@ impl Layer {
 
 impl Norm {
     fn apply(&self, rows: &mut [f32]) {
-        #[expect(clippy::cast_precision_loss, reason = "widths are constants below 2^24")]
         let width = self.gain.len() as f32;
         for row in rows.chunks_exact_mut(self.gain.len()) {
             let mean = sum(row, |x| x) / width;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Numbers per row.
+/// Numbers per row, and of every text's vector.
 pub(super) const DIMENSIONS: usize = 512;
 
 /// Bytes per row: four numbers in three bytes.

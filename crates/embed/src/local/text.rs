@@ -32,7 +32,7 @@ pub(super) fn normalized(text: &str) -> Vec<char> {
     chars
 }
 
-/// What the model's own normalisation (SentencePiece's `nmt_nfkc`) turns into a space. These thirteen
+/// What the model's own normalisation (`nmt_nfkc` of `SentencePiece`) turns into a space. These thirteen
 /// characters and the space itself are all that it changes in a text that is NFKC already.
 fn is_blank(char: char) -> bool {
     matches!(

@@ -1,4 +1,4 @@
-//! [`Tokenizer`]: text → piece ids, by SentencePiece's unigram model.
+//! [`Tokenizer`]: text → piece ids, by a unigram model as in `SentencePiece`.
 //!
 //! Of all ways to cut a text into pieces of the vocabulary, the one whose scores (log probabilities) sum
 //! highest wins; a Viterbi pass over the characters finds it.
@@ -18,7 +18,7 @@ const START: u32 = 1;
 /// Stands at the end of every text.
 const END: u32 = 2;
 
-/// How much less than the worst piece an unknown character scores; SentencePiece's constant.
+/// How much less than the worst piece an unknown character scores, in `SentencePiece` too.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
 /// A vocabulary, ready for cutting texts.
@@ -104,9 +104,7 @@ impl Tokenizer {
         if all == 0 {
             return 0.0;
         }
-        #[expect(clippy::cast_precision_loss, reason = "texts are cut far below 2^24 characters")]
-        let share = all.saturating_sub(unknown) as f32 / all as f32;
-        share
+        all.saturating_sub(unknown) as f32 / all as f32
     }
 
     fn pieces_of(&self, chars: &[char]) -> Vec<u32> {
@@ -122,7 +120,7 @@ impl Tokenizer {
     }
 
     /// The best arrival at every position, 0 to the text's length. Of equal scores the one from the
-    /// earliest start stays, as in SentencePiece.
+    /// earliest start stays, as in `SentencePiece`.
     fn arrivals(&self, chars: &[char]) -> Vec<Arrival> {
         let nowhere = Arrival { score: f64::NEG_INFINITY, from: 0, piece: UNKNOWN };
         let mut arrivals = vec![nowhere; chars.len() + 1];
