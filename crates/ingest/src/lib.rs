@@ -13,5 +13,5 @@ mod vectors;
 
 pub use data_dir::{DataDir, IndexLock};
 pub use error::IngestError;
-pub use vectors::passage_text;
 pub use run::{Job, Progress, Summary, run};
+pub use vectors::{Embedding, vectors_of};

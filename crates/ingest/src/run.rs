@@ -13,7 +13,7 @@ use search::{Generation, VectorFile};
 
 use crate::diff::{Split, Tally, diff};
 use crate::parts::{self, KeywordBasis, Material};
-use crate::vectors::{self, PASSAGE_TEXT_VERSION};
+use crate::vectors::{Embedding, PASSAGE_TEXT_VERSION, vectors_of};
 use crate::{DataDir, IngestError};
 
 /// What to index.
@@ -103,8 +103,8 @@ pub async fn run(
     };
 
     let carried = carried_vectors(data, previous.as_ref(), &published);
-    let (vectors, embedded) =
-        vectors::of(&passages, carried.as_ref(), &job.embedder, job.calls_at_once, progress).await?;
+    let embedding = Embedding { embedder: &job.embedder, calls_at_once: job.calls_at_once };
+    let (vectors, embedded) = vectors_of(&passages, carried.as_ref(), embedding, progress).await?;
 
     progress(Progress::Writing);
     let keyword = match same_epoch {

@@ -1,6 +1,7 @@
 //! Vectors for a generation's passages: carried over where they exist, embedded where not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,34 +12,49 @@ use search::VectorFile;
 
 use crate::{IngestError, Progress};
 
-/// Changes when equal passages would be embedded from another text.
-pub(crate) const PASSAGE_TEXT_VERSION: u32 = 1;
+/// Changes when equal passages would be given another vector by the same model.
+pub(crate) const PASSAGE_TEXT_VERSION: u32 = 2;
 
-/// Passages per call: enough to amortise a remote call, few enough for progress to move.
+/// Texts per call: enough to amortise a remote call, few enough for progress to move.
 const BATCH: usize = 32;
 
 /// How long one call may take; a batch is seconds for the slowest local model on a busy machine.
 const CALL_LIMIT: Duration = Duration::from_secs(300);
 
-/// What a passage is embedded as: where it stands, then what it says.
-#[must_use]
-pub fn passage_text(passage: &Passage) -> String {
-    let mut text = passage.title.clone();
-    for heading in &passage.headings {
-        text.push('\n');
-        text.push_str(heading);
-    }
-    text.push('\n');
-    text.push_str(&passage.text);
-    text
+/// How passages are embedded.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedding<'a> {
+    pub embedder: &'a Arc<dyn Embedder>,
+    /// Calls under way at once.
+    pub calls_at_once: usize,
 }
 
-/// The vectors of `passages` by id, and how many had to be embedded.
-pub(crate) async fn of(
+/// Where a passage stands: its title and headings. Questions resemble titles more than they resemble what
+/// is below them, so this weighs as much as the whole passage (`docs/RELEVANCE.md`).
+fn place(passage: &Passage) -> String {
+    std::iter::once(&passage.title)
+        .chain(&passage.headings)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Where a passage stands and what it says.
+fn whole(passage: &Passage) -> String {
+    format!("{}\n{}", place(passage), passage.text)
+}
+
+/// The vectors of `passages` by id, and how many had to be embedded; those of `previous` are carried over.
+///
+/// A passage's vector lies halfway between that of its [`place`] and that of the [`whole`].
+///
+/// # Errors
+///
+/// [`IngestError::Embed`] if the embedder fails.
+pub async fn vectors_of(
     passages: &[Passage],
     previous: Option<&VectorFile>,
-    embedder: &Arc<dyn Embedder>,
-    calls_at_once: usize,
+    embedding: Embedding<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(HashMap<PassageId, Vector>, u64), IngestError> {
     let carried = |passage: &Passage| Some((passage.id, previous?.vector_of(passage.id)?));
@@ -46,27 +62,45 @@ pub(crate) async fn of(
     let missing: Vec<&Passage> =
         passages.iter().filter(|passage| !vectors.contains_key(&passage.id)).collect();
 
+    // Passages under one heading share their place.
+    let places: BTreeSet<String> = missing.iter().map(|passage| place(passage)).collect();
+    let places = embed(places.into_iter().map(|text| (text.clone(), text)), embedding, &|_| {}).await?;
     let total = missing.len();
-    let mut done = 0;
-    progress(Progress::Embedding { done, total });
-    let calls = missing.chunks(BATCH).map(|batch| embed(batch, embedder));
-    let mut batches = stream::iter(calls).buffered(calls_at_once.max(1));
-    while let Some(batch) = batches.try_next().await? {
-        done += batch.len();
-        vectors.extend(batch);
-        progress(Progress::Embedding { done, total });
+    let texts = missing.iter().map(|passage| (passage.id, whole(passage)));
+    let wholes =
+        embed(texts, embedding, &|done| progress(Progress::Embedding { done, total })).await?;
+
+    for passage in &missing {
+        let (Some(place), Some(whole)) = (places.get(&place(passage)), wholes.get(&passage.id)) else {
+            continue;
+        };
+        let vector = place.halfway(whole).unwrap_or_else(|| whole.clone());
+        vectors.insert(passage.id, vector);
     }
     Ok((vectors, u64::try_from(total).unwrap_or(u64::MAX)))
 }
 
-async fn embed(
-    batch: &[&Passage],
-    embedder: &Arc<dyn Embedder>,
-) -> Result<Vec<(PassageId, Vector)>, IngestError> {
-    let texts: Vec<String> = batch.iter().map(|passage| passage_text(passage)).collect();
-    let vectors = embedder
-        .embed(&texts, Role::Passage, Deadline::after(CALL_LIMIT))
+/// The vectors of `texts` by key.
+async fn embed<K: Eq + Hash>(
+    texts: impl Iterator<Item = (K, String)>,
+    embedding: Embedding<'_>,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<HashMap<K, Vector>, IngestError> {
+    let (keys, texts): (Vec<K>, Vec<String>) = texts.unzip();
+    progress(0);
+    let calls = texts.chunks(BATCH).map(|batch| call(batch, embedding.embedder));
+    let mut batches = stream::iter(calls).buffered(embedding.calls_at_once.max(1));
+    let mut vectors = Vec::with_capacity(keys.len());
+    while let Some(batch) = batches.try_next().await? {
+        vectors.extend(batch);
+        progress(vectors.len());
+    }
+    Ok(keys.into_iter().zip(vectors).collect())
+}
+
+async fn call(batch: &[String], embedder: &Arc<dyn Embedder>) -> Result<Vec<Vector>, IngestError> {
+    embedder
+        .embed(batch, Role::Passage, Deadline::after(CALL_LIMIT))
         .await
-        .map_err(|source| IngestError::Embed { embedder: embedder.id().to_string(), source })?;
-    Ok(batch.iter().map(|passage| passage.id).zip(vectors).collect())
+        .map_err(|source| IngestError::Embed { embedder: embedder.id().to_string(), source })
 }

@@ -118,8 +118,8 @@ pub(crate) enum ReportName {
 
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// Articles: JSON lines {id, title, text, lang}
-    #[arg(long, value_name = "FILE")]
+    /// Articles: JSON lines {id, title, text, lang}, or a folder of help pages
+    #[arg(long, value_name = "FILE|DIR")]
     pub(crate) corpus: PathBuf,
     /// Questions: JSON lines {id, text, lang}
     #[arg(long, value_name = "FILE")]

@@ -27,7 +27,7 @@ pub(crate) enum Step {
 }
 
 /// Calls to the local embedder at once; each runs on one core.
-fn calls_at_once() -> usize {
+pub(crate) fn calls_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -51,7 +51,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Serve(_) => commands::serve::run(&config).await,
             Command::Demo(arguments) => commands::demo::run(&config, &arguments).await,
             Command::Report(arguments) => commands::report::run(&config, &arguments).await,
-            Command::Eval(arguments) => commands::eval::run(&arguments),
+            Command::Eval(arguments) => commands::eval::run(&arguments).await,
             Command::Config => commands::config::run(&config),
         }
     });

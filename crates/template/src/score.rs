@@ -15,9 +15,11 @@ use crate::source::Source;
 const CONTEXT: f32 = 0.5;
 /// A further word of the question in another item of a list: a long list has many words by chance.
 const FURTHER_ITEM: f32 = 0.3;
-/// The article of the first hit; the next article has half, the third a third of it. Large, because search has seen
-/// more than the words that this looks at.
-const ARTICLE_RANK: f32 = 0.5;
+/// The article of the first hit; others have less, by how far behind they are. Large, because search has seen more than
+/// the words that this looks at.
+const ARTICLE: f32 = 0.5;
+/// Fused scores of neighbouring ranks differ by a tenth, which is little evidence; this power makes a quarter of it.
+const ARTICLE_SHARPNESS: i32 = 3;
 /// The first hit itself, in the same way.
 const PASSAGE_RANK: f32 = 0.1;
 /// The first piece of a passage; those after it have less.
@@ -104,7 +106,7 @@ impl Need {
         let place =
             POSITION / (1.0 + piece.units.start as f32) + PASSAGE_RANK / (1.0 + source.rank as f32);
         let within = evidence + steps + figure + leans + place;
-        let total = within + foreign + ARTICLE_RANK / (1.0 + source.article_rank as f32);
+        let total = within + foreign + ARTICLE * source.article_strength.powi(ARTICLE_SHARPNESS);
         Score { coverage, evidence, within, total }
     }
 }

@@ -1,6 +1,6 @@
 //! A hit, read: its sentences, what they say, and how they are shown.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use analysis::Analyzer;
 use domain::{ArticleId, Hit, Passage};
@@ -18,8 +18,8 @@ pub(crate) struct Source<'h> {
     pub passage: &'h Passage,
     /// Place among the hits, from 0.
     pub rank: usize,
-    /// Place of its article among the hits' articles, from 0.
-    pub article_rank: usize,
+    /// How well its article did in the search beside the best one, 0…1; the best one has 1.
+    pub article_strength: f32,
     pub units: Vec<Unit>,
     /// Content words of title and headings.
     pub context: HashSet<String>,
@@ -74,17 +74,15 @@ impl Unit {
 
 /// Reads the first hits.
 pub(crate) fn read<'h>(hits: &'h [Hit], analyzer: Analyzer) -> Vec<Source<'h>> {
-    let mut articles: Vec<&ArticleId> = Vec::new();
+    let mut strengths: HashMap<&ArticleId, f32> = HashMap::new();
+    let top = hits.first().map_or(1.0, |hit| hit.score.max(f32::MIN_POSITIVE));
     let mut sources = Vec::new();
     for (rank, hit) in hits.iter().take(CONSIDERED).enumerate() {
-        let article = &hit.passage.article_id;
-        let article_rank =
-            articles.iter().position(|&known| known == article).unwrap_or_else(|| {
-                articles.push(article);
-                articles.len() - 1
-            });
+        // Hits are best first, so an article's first one is its best.
+        let strength = (hit.score / top).clamp(0.0, 1.0);
+        let article_strength = *strengths.entry(&hit.passage.article_id).or_insert(strength);
         let (units, context) = read_passage(&hit.passage, analyzer);
-        sources.push(Source { passage: &hit.passage, rank, article_rank, units, context });
+        sources.push(Source { passage: &hit.passage, rank, article_strength, units, context });
     }
     sources
 }

@@ -10,15 +10,15 @@ use normalize::Limits;
 
 use crate::cli::{Eval, Mode};
 use crate::eval::collection::Collection;
-use crate::eval::formats::{Document, Query, Run, read_json_lines, read_qrels, trec};
+use crate::eval::formats::{Query, Run, read_corpus, read_json_lines, read_qrels, trec};
 use crate::eval::metrics::{Metrics, score};
 use crate::output;
 
 /// Articles kept per question.
 const DEPTH: usize = 10;
 
-pub(crate) fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
-    let documents: Vec<Document> = read_json_lines(&arguments.corpus)?;
+pub(crate) async fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
+    let articles = read_corpus(&arguments.corpus)?;
     let queries: Vec<Query> = read_json_lines(&arguments.queries)?;
     let qrels = read_qrels(&arguments.qrels)?;
     let embedder = match arguments.mode {
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
             Some(Arc::new(LocalEmbedder::bundled(CpuPool::per_core()).context("the bundled model does not load")?))
         }
     };
-    let collection = Collection::build(&documents, embedder)?;
+    let collection = Collection::build(&articles, embedder).await?;
     let run = answer_all(&collection, &queries, arguments.mode)?;
     if let Some(path) = &arguments.run {
         std::fs::write(path, trec(&run))

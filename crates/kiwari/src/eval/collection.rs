@@ -6,12 +6,13 @@ use analysis::Profile;
 use anyhow::Context;
 use articles::{SplitSettings, split};
 use deadline::CancelFlag;
-use domain::{Article, ArticleId, Filter, Language, Passage, Question, Section};
+use domain::{Article, Embedder, Filter, Passage, Question};
 use embed::LocalEmbedder;
+use ingest::{Embedding, vectors_of};
 use search::{KeywordHit, KeywordIndex, KeywordRequest, VectorFile, VectorHit, VectorWriter, fuse};
 
-use super::formats::Document;
 use crate::cli::Mode;
+use crate::index_folder::calls_at_once;
 
 /// Passages that are ranked before they are folded to articles.
 const CANDIDATES: usize = 50;
@@ -30,18 +31,19 @@ struct Vectors {
 }
 
 impl Collection {
-    /// Indexes `documents`; with vectors if there is an embedder.
-    pub(crate) fn build(
-        documents: &[Document],
+    /// Indexes `articles`; with vectors if there is an embedder.
+    pub(crate) async fn build(
+        articles: &[Article],
         embedder: Option<Arc<LocalEmbedder>>,
     ) -> anyhow::Result<Self> {
-        let passages: Vec<Passage> = documents
-            .iter()
-            .flat_map(|document| split(&article(document), SplitSettings::standard()))
-            .collect();
+        let passages: Vec<Passage> =
+            articles.iter().flat_map(|article| split(article, SplitSettings::standard())).collect();
         let texts = passages.iter().map(|passage| (passage.text.as_str(), passage.lang));
         let keyword = KeywordIndex::in_ram(Profile::of_collection(texts), &passages)?;
-        let vectors = embedder.map(|embedder| Vectors::build(&passages, embedder)).transpose()?;
+        let vectors = match embedder {
+            Some(embedder) => Some(Vectors::build(&passages, embedder).await?),
+            None => None,
+        };
         Ok(Self { keyword, vectors })
     }
 
@@ -78,21 +80,23 @@ impl Collection {
 }
 
 impl Vectors {
-    fn build(passages: &[Passage], embedder: Arc<LocalEmbedder>) -> anyhow::Result<Self> {
-        use domain::Embedder;
+    async fn build(passages: &[Passage], embedder: Arc<LocalEmbedder>) -> anyhow::Result<Self> {
+        let dynamic: Arc<dyn Embedder> = embedder.clone();
+        let embedding = Embedding { embedder: &dynamic, calls_at_once: calls_at_once() };
+        let (vectors, _) = vectors_of(passages, None, embedding, &|_| {}).await?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let path = folder.path().join("vectors");
         let mut writer = VectorWriter::create(&path, embedder.id())?;
         for passage in passages {
-            let vector = embedder.embed_now(&ingest::passage_text(passage));
-            writer.push(passage.id, passage.lang, &passage.tags, &vector)?;
+            if let Some(vector) = vectors.get(&passage.id) {
+                writer.push(passage.id, passage.lang, &passage.tags, vector)?;
+            }
         }
         writer.finish()?;
         Ok(Self { embedder, file: VectorFile::open(&path)?, _folder: folder })
     }
 
     fn hits(&self, question: &Question, passages: &KeywordIndex) -> anyhow::Result<Vec<VectorHit>> {
-        use domain::Embedder;
         if !self.embedder.covers(question.text()) {
             return Ok(Vec::new());
         }
@@ -109,14 +113,3 @@ impl Vectors {
     }
 }
 
-fn article(document: &Document) -> Article {
-    Article {
-        id: ArticleId::new(&document.id),
-        title: document.title.clone(),
-        lang: document.lang.unwrap_or(Language::ENGLISH),
-        url: None,
-        tags: Vec::new(),
-        path: document.id.clone(),
-        sections: vec![Section { headings: Vec::new(), anchor: None, text: document.text.clone() }],
-    }
-}

@@ -6,18 +6,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use domain::Language;
+use articles::{ReadOptions, read_folder};
+use domain::{Article, ArticleId, Language, Section};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// One article.
+/// One article, as a line of a corpus has it.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Document {
-    pub(crate) id: String,
+struct Document {
+    id: String,
     #[serde(default)]
-    pub(crate) title: String,
-    pub(crate) text: String,
-    pub(crate) lang: Option<Language>,
+    title: String,
+    text: String,
+    lang: Option<Language>,
 }
 
 /// One question.
@@ -33,6 +34,30 @@ pub(crate) type Qrels = BTreeMap<String, BTreeMap<String, u32>>;
 
 /// The articles found for each question, best first.
 pub(crate) type Run = BTreeMap<String, Vec<String>>;
+
+/// Reads a corpus: JSON lines, each article one section; or a folder of help pages, as `kiwari index`
+/// reads it.
+pub(crate) fn read_corpus(path: &Path) -> anyhow::Result<Vec<Article>> {
+    if path.is_dir() {
+        return Ok(read_folder(path, &ReadOptions::standard(), &mut |_| {})?.articles);
+    }
+    let documents: Vec<Document> = read_json_lines(path)?;
+    Ok(documents.into_iter().map(Document::into_article).collect())
+}
+
+impl Document {
+    fn into_article(self) -> Article {
+        Article {
+            id: ArticleId::new(&self.id),
+            title: self.title,
+            lang: self.lang.unwrap_or(Language::ENGLISH),
+            url: None,
+            tags: Vec::new(),
+            path: self.id,
+            sections: vec![Section { headings: Vec::new(), anchor: None, text: self.text }],
+        }
+    }
+}
 
 /// Reads one JSON value a line; empty lines are passed over.
 pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
@@ -100,7 +125,7 @@ mod tests {
     #[test]
     fn errors_name_file_and_line() {
         let (_folder, path) = file("{\"id\": \"a\", \"text\": \"t\"}\n\n{\"id\": 5}\n");
-        let error = read_json_lines::<Document>(&path).unwrap_err().to_string();
+        let error = read_corpus(&path).unwrap_err().to_string();
         assert!(error.contains("f:3:"), "{error}");
         let (_folder, path) = file("q\td\t1\nq\td\n");
         let error = read_qrels(&path).unwrap_err().to_string();

@@ -158,7 +158,7 @@ impl VectorFile {
     pub fn vector_of(&self, id: PassageId) -> Option<Vector> {
         let at = self.order().binary_search_by_key(&id, |row| self.id(*row)).ok()?;
         let start = self.order()[at] as usize * self.dimensions();
-        Vector::normalized(self.floats()[start..][..self.dimensions()].to_vec())
+        Vector::from_unit(self.floats()[start..][..self.dimensions()].to_vec())
     }
 
     /// The `limit` best admitted rows by their codes; `None` when cancelled.
