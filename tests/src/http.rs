@@ -42,7 +42,9 @@ fn read(mut response: ureq::http::Response<ureq::Body>) -> Reply {
     let headers = response
         .headers()
         .iter()
-        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
         .collect();
     Reply {
         status: response.status().as_u16(),

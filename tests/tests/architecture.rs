@@ -22,7 +22,8 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .map(|package| {
             let all = package["dependencies"].as_array().expect("dependencies");
             let normal = all.iter().filter(|dependency| dependency["kind"].is_null());
-            let names = normal.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned);
+            let names =
+                normal.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned);
             (package["name"].as_str().expect("a name").to_owned(), names.collect())
         })
         .collect()

@@ -138,7 +138,11 @@ fn every_bad_budget_header_is_a_problem_that_names_it() {
     for (name, value) in cases {
         let url = format!("{}/v1/answer", server.address);
         let reply = post(&url, &json!({"question": "password"}), &[(name, value)]);
-        assert_eq!((reply.status, reply.code().as_str()), (400, "invalid_budget"), "{name}: {value}");
+        assert_eq!(
+            (reply.status, reply.code().as_str()),
+            (400, "invalid_budget"),
+            "{name}: {value}"
+        );
         assert_eq!(reply.json()["field"], name);
     }
 }
@@ -217,7 +221,8 @@ fn filters_and_languages_choose_what_answers() {
     let filtered = ask(&server, &filtered).json();
     assert_eq!(filtered["citations"].as_array().map(Vec::len), Some(1));
     assert_eq!(filtered["citations"][0]["article_id"], "reset");
-    let nothing = ask(&server, &json!({"question": "password", "filters": {"tags": ["none"]}})).json();
+    let nothing =
+        ask(&server, &json!({"question": "password", "filters": {"tags": ["none"]}})).json();
     assert_eq!(nothing["answer"]["kind"], "no_match");
 }
 
@@ -236,7 +241,8 @@ fn a_search_finds_by_an_unfinished_word_and_marks_it() {
         .expect("marks")
         .iter()
         .map(|mark| {
-            let at = |n: usize| usize::try_from(mark[n].as_u64().expect("an offset")).expect("small");
+            let at =
+                |n: usize| usize::try_from(mark[n].as_u64().expect("an offset")).expect("small");
             text[at(0)..at(1)].iter().collect()
         })
         .collect();
@@ -289,7 +295,10 @@ fn eventually(mut holds: impl FnMut() -> bool) -> bool {
         if holds() {
             return true;
         }
-        #[expect(clippy::disallowed_methods, reason = "a test program of its own, not the runtime")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test program of its own, not the runtime"
+        )]
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     false

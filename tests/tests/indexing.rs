@@ -41,7 +41,10 @@ fn only_what_has_changed_is_embedded_again() {
     write(at, "help/invoices.md", "# Invoices\n\nOpen Billing and press Export to get invoices.\n");
     write(at, "help/password.md", "# Password\n\nChoose Reset password in Settings.\n");
     let first = index(at);
-    assert_eq!((&first["generation"], &first["added"], &first["embedded"]), (&1.into(), &2.into(), &2.into()));
+    assert_eq!(
+        (&first["generation"], &first["added"], &first["embedded"]),
+        (&1.into(), &2.into(), &2.into())
+    );
 
     let again = index(at);
     assert_eq!((&again["generation"], &again["published"]), (&1.into(), &false.into()));
@@ -50,7 +53,10 @@ fn only_what_has_changed_is_embedded_again() {
     write(at, "help/plans.md", "# Plans\n\nPlus costs five euros a month.\n");
     let second = index(at);
     assert_eq!(second["generation"], 2);
-    assert_eq!((&second["added"], &second["changed"], &second["unchanged"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&second["added"], &second["changed"], &second["unchanged"]),
+        (&1.into(), &1.into(), &1.into())
+    );
     assert_eq!(second["embedded"], 2);
     let answer = ask(at, "forgot password");
     assert_eq!(cited(&answer), ["password"]);
@@ -118,7 +124,10 @@ fn a_run_killed_at_any_moment_leaves_the_published_index_whole() {
     }
     for pause_ms in [20, 120, 250, 400, 700] {
         let mut run = start(at, &["index", "help", "--data-dir", "data"]);
-        #[expect(clippy::disallowed_methods, reason = "a test program of its own, not the runtime")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test program of its own, not the runtime"
+        )]
         std::thread::sleep(std::time::Duration::from_millis(pause_ms));
         run.kill().expect("it can be killed, ended or not");
         run.wait().expect("a child can be waited for");
@@ -146,6 +155,7 @@ fn a_question_that_is_none_is_an_error_that_says_so() {
         let asked = kiwari(folder.path(), &["ask", question, "--data-dir", "data"]);
         assert_eq!(asked.code, Some(1), "{question:?}: {}", asked.stdout);
     }
-    let refused = kiwari(folder.path(), &["ask", "exports", "--budget", "soon", "--data-dir", "data"]);
+    let refused =
+        kiwari(folder.path(), &["ask", "exports", "--budget", "soon", "--data-dir", "data"]);
     assert_eq!(refused.code, Some(64), "{}", refused.stderr);
 }

@@ -95,7 +95,8 @@ fn a_report_without_a_log_says_where_one_comes_from() {
 #[test]
 fn wrong_settings_are_refused_by_name_before_anything_starts() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("kiwari.toml"), "[budget]\ntotl = \"3s\"\n").expect("writable");
+    std::fs::write(folder.path().join("kiwari.toml"), "[budget]\ntotl = \"3s\"\n")
+        .expect("writable");
     let refused = kiwari(folder.path(), &["serve"]);
     assert_eq!(refused.code, Some(64));
     assert!(refused.stderr.contains("budget.totl"), "{}", refused.stderr);
@@ -105,7 +106,8 @@ fn wrong_settings_are_refused_by_name_before_anything_starts() {
 #[test]
 fn the_effective_settings_are_printed_and_can_be_read_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("kiwari.toml"), "[budget]\ntotal = \"3s\"\n").expect("writable");
+    std::fs::write(folder.path().join("kiwari.toml"), "[budget]\ntotal = \"3s\"\n")
+        .expect("writable");
     let printed = kiwari(folder.path(), &["config"]);
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
     assert!(printed.stdout.contains("total = \"3s\""), "{}", printed.stdout);

@@ -26,7 +26,9 @@ pub enum IngestError {
     Embed { embedder: String, source: Fault },
     #[error("the new generation does not open; nothing was published")]
     Unusable(#[source] GenerationError),
-    #[error("the new generation holds {found} passages instead of {expected}; nothing was published")]
+    #[error(
+        "the new generation holds {found} passages instead of {expected}; nothing was published"
+    )]
     Incomplete { found: u64, expected: u64 },
     #[error("the work was stopped: {0}")]
     Stopped(String),

@@ -73,9 +73,11 @@ pub async fn run(
     progress(Progress::Splitting);
     let (articles, settings) = (job.articles, job.split);
     let articles = blocking(move || Ok(split_all(articles, settings))).await?;
-    let passages: Vec<Passage> = articles.iter().flat_map(|(_, passages)| passages.clone()).collect();
-    let profile =
-        Profile::of_collection(passages.iter().map(|passage| (passage.text.as_str(), passage.lang)));
+    let passages: Vec<Passage> =
+        articles.iter().flat_map(|(_, passages)| passages.clone()).collect();
+    let profile = Profile::of_collection(
+        passages.iter().map(|passage| (passage.text.as_str(), passage.lang)),
+    );
     let recipe = Recipe {
         embedder: job.embedder.id().clone(),
         splitter: SPLITTER_VERSION,
@@ -119,7 +121,8 @@ pub async fn run(
     progress(Progress::Publishing);
     verify(data, &published)?;
     // In a new epoch every article is written anew, so that its passages are the new splitter's.
-    let changes = if same_epoch.is_some() { changes } else { Changes { written: articles, ..changes } };
+    let changes =
+        if same_epoch.is_some() { changes } else { Changes { written: articles, ..changes } };
     let publication = Publication { published, changes };
     catalog.publish(&publication).await?;
     let published = publication.published;
@@ -177,7 +180,8 @@ async fn derive_keyword(
     changes: &Changes,
 ) -> Result<KeywordBasis, IngestError> {
     let app = &previous.id.app;
-    let touched = changes.removed.iter().chain(changes.written.iter().map(|(article, _)| &article.id));
+    let touched =
+        changes.removed.iter().chain(changes.written.iter().map(|(article, _)| &article.id));
     let mut removed = Vec::new();
     for article in touched {
         removed.extend(catalog.passage_ids(app, article).await?);
@@ -192,8 +196,9 @@ fn verify(data: &DataDir, published: &Published) -> Result<(), IngestError> {
     let id = published.id.clone();
     let folder = data.generation(&id.app, id.number);
     let embedder = published.recipe.embedder.clone();
-    let generation = Generation::open(&folder, id, embedder, published.articles, CpuPool::per_core())
-        .map_err(IngestError::Unusable)?;
+    let generation =
+        Generation::open(&folder, id, embedder, published.articles, CpuPool::per_core())
+            .map_err(IngestError::Unusable)?;
     let found = generation.keyword().passage_count();
     if found == published.passages {
         Ok(())

@@ -46,7 +46,8 @@ fn whole(passage: &Passage) -> String {
 
 /// The vectors of `passages` by id, and how many had to be embedded; those of `previous` are carried over.
 ///
-/// A passage's vector lies halfway between that of its [`place`] and that of the [`whole`].
+/// A passage's vector lies halfway between that of its [`place`] and that of the [`whole`]; one without title
+/// and headings has the latter.
 ///
 /// # Errors
 ///
@@ -63,19 +64,22 @@ pub async fn vectors_of(
         passages.iter().filter(|passage| !vectors.contains_key(&passage.id)).collect();
 
     // Passages under one heading share their place.
-    let places: BTreeSet<String> = missing.iter().map(|passage| place(passage)).collect();
-    let places = embed(places.into_iter().map(|text| (text.clone(), text)), embedding, &|_| {}).await?;
+    let places: BTreeSet<String> = missing
+        .iter()
+        .map(|passage| place(passage))
+        .filter(|place| !place.trim().is_empty())
+        .collect();
+    let places =
+        embed(places.into_iter().map(|text| (text.clone(), text)), embedding, &|_| {}).await?;
     let total = missing.len();
     let texts = missing.iter().map(|passage| (passage.id, whole(passage)));
     let wholes =
         embed(texts, embedding, &|done| progress(Progress::Embedding { done, total })).await?;
 
     for passage in &missing {
-        let (Some(place), Some(whole)) = (places.get(&place(passage)), wholes.get(&passage.id)) else {
-            continue;
-        };
-        let vector = place.halfway(whole).unwrap_or_else(|| whole.clone());
-        vectors.insert(passage.id, vector);
+        let Some(whole) = wholes.get(&passage.id) else { continue };
+        let between = places.get(&place(passage)).and_then(|place| place.halfway(whole));
+        vectors.insert(passage.id, between.unwrap_or_else(|| whole.clone()));
     }
     Ok((vectors, u64::try_from(total).unwrap_or(u64::MAX)))
 }

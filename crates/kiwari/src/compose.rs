@@ -23,7 +23,8 @@ impl Engine {
     /// Loads the bundled model.
     pub(crate) fn load() -> anyhow::Result<Self> {
         let pool = CpuPool::per_core();
-        let embedder = LocalEmbedder::bundled(pool.clone()).context("the bundled model does not load")?;
+        let embedder =
+            LocalEmbedder::bundled(pool.clone()).context("the bundled model does not load")?;
         Ok(Self { pool, embedder: Arc::new(embedder) })
     }
 

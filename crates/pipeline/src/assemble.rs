@@ -41,7 +41,8 @@ impl Run<'_> {
     /// that hold.
     fn generated(&mut self, hits: &[Hit]) -> Option<Answer> {
         let whole = self.table.outcome(Stage::Generate)? == Outcome::Ok;
-        let text = if whole { Some(self.writing.text()) } else { cut_at_sentence(self.writing.text()) };
+        let text =
+            if whole { Some(self.writing.text()) } else { cut_at_sentence(self.writing.text()) };
         let passages: Vec<Arc<Passage>> = hits.iter().map(|hit| hit.passage.clone()).collect();
         let analyzer = self.request.generation.keyword().analyzer();
         let Checked { text, citations, supported } = citations::check(text?, &passages, &analyzer);

@@ -117,7 +117,11 @@ impl<'a> Run<'a> {
             passages: hits.iter().map(|hit| hit.passage.clone()).collect(),
             answer_lang: self.request.question.lang(),
         };
-        flights.start_generate(generator.stream(prompt, self.pipeline.parts.generate_limits, deadline));
+        flights.start_generate(generator.stream(
+            prompt,
+            self.pipeline.parts.generate_limits,
+            deadline,
+        ));
     }
 
     fn query(&self) -> Query {
@@ -152,7 +156,8 @@ impl<'a> Run<'a> {
                 self.question_vector = self.land(Stage::Embed, now, result, |_| true);
             }
             Event::Vector(result) => {
-                self.retrieved.vector = self.land(Stage::Vector, now, result, |hits| !hits.is_empty());
+                self.retrieved.vector =
+                    self.land(Stage::Vector, now, result, |hits| !hits.is_empty());
             }
             Event::Generate(event) => self.take_delta(event.as_ref(), now, flights),
             Event::Time => {}

@@ -55,7 +55,12 @@ impl Flights {
         self.keyword = Some(Box::pin(keyword(query, deadline)));
     }
 
-    pub(crate) fn start_embed(&mut self, embedder: Arc<dyn Embedder>, text: String, deadline: Deadline) {
+    pub(crate) fn start_embed(
+        &mut self,
+        embedder: Arc<dyn Embedder>,
+        text: String,
+        deadline: Deadline,
+    ) {
         self.embed = Some(Box::pin(embed(embedder, text, deadline)));
     }
 
@@ -128,7 +133,11 @@ async fn keyword(query: Query, deadline: Deadline) -> Result<KeywordHits, Fault>
     pool.run(deadline, search).await?.map_err(|error| Fault::new(FaultKind::Error, error))
 }
 
-async fn embed(embedder: Arc<dyn Embedder>, text: String, deadline: Deadline) -> Result<Vector, Fault> {
+async fn embed(
+    embedder: Arc<dyn Embedder>,
+    text: String,
+    deadline: Deadline,
+) -> Result<Vector, Fault> {
     let mut vectors = embedder.embed(&[text], Role::Query, deadline).await?;
     match (vectors.pop(), vectors.len()) {
         (Some(vector), 0) => Ok(vector),
@@ -140,7 +149,11 @@ async fn embed(embedder: Arc<dyn Embedder>, text: String, deadline: Deadline) ->
 }
 
 /// Neighbours with their passages, which the generation's keyword index stores.
-async fn nearest(query: Query, vector: Vector, deadline: Deadline) -> Result<Vec<VectorHit>, Fault> {
+async fn nearest(
+    query: Query,
+    vector: Vector,
+    deadline: Deadline,
+) -> Result<Vec<VectorHit>, Fault> {
     let Query { generation, pool, filter, k, .. } = query;
     let neighbours =
         generation.vectors().nearest(generation.id(), &vector, &filter, k, deadline).await?;

@@ -28,7 +28,8 @@ impl Retrieved {
         let keyword = self.keyword.as_ref();
         let vector = self.vector.as_deref();
         let relevance = Relevance::of(keyword, vector);
-        let hits = fuse(keyword.map_or(&[], |found| &found.hits), vector.unwrap_or_default(), lang, top_k);
+        let hits =
+            fuse(keyword.map_or(&[], |found| &found.hits), vector.unwrap_or_default(), lang, top_k);
         Fused { answerable: !hits.is_empty() && relevance.answers(), hits }
     }
 }

@@ -35,7 +35,9 @@ pub enum Progress {
     Waiting,
     Running,
     /// It delivered; `useful` says whether there was anything in it.
-    Delivered { useful: bool },
+    Delivered {
+        useful: bool,
+    },
     /// Skipped, cut or failed.
     Gone,
 }
@@ -317,7 +319,8 @@ mod tests {
     #[test]
     fn with_nothing_in_hand_the_cutoff_does_not_apply() {
         let plan = plan(4000, Readiness::Ready);
-        let empty = State { keyword: EMPTY, embed: USEFUL, vector: Progress::Running, ..State::START };
+        let empty =
+            State { keyword: EMPTY, embed: USEFUL, vector: Progress::Running, ..State::START };
         check(&plan, empty, 2000, "wait 3050");
         check(&plan, empty, 3050, "cut vector");
     }
@@ -325,7 +328,8 @@ mod tests {
     #[test]
     fn vector_hits_in_hand_bound_a_stalled_keyword_search() {
         let plan = plan(4000, Readiness::Ready);
-        let stalled = State { keyword: Progress::Running, embed: USEFUL, vector: USEFUL, ..State::START };
+        let stalled =
+            State { keyword: Progress::Running, embed: USEFUL, vector: USEFUL, ..State::START };
         check(&plan, stalled, 1000, "wait 2000");
         check(&plan, stalled, 2000, "cut keyword");
     }
@@ -354,8 +358,13 @@ mod tests {
     #[test]
     fn generation_gets_all_the_time_that_is_left() {
         let plan = plan(4000, Readiness::Ready);
-        let found =
-            State { keyword: USEFUL, embed: USEFUL, vector: USEFUL, answerable: true, ..State::START };
+        let found = State {
+            keyword: USEFUL,
+            embed: USEFUL,
+            vector: USEFUL,
+            answerable: true,
+            ..State::START
+        };
         check(&plan, found, 300, "start generate 3950");
         check(&plan, found, 3051, "skip generate skipped_budget");
         let writing = State { generate: Progress::Running, ..found };

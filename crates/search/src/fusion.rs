@@ -15,9 +15,9 @@ use crate::{KeywordHit, VectorHit};
 const RANK_CONSTANT: f32 = 10.0;
 
 /// The vector list weighs as much as the keyword list up to this coverage of the question's words…
-const FULL_WEIGHT_UP_TO: f32 = 0.35;
+const FULL_WEIGHT_UP_TO: f32 = 0.60;
 /// …and nothing from this one on.
-const NO_WEIGHT_FROM: f32 = 0.85;
+const NO_WEIGHT_FROM: f32 = 0.65;
 
 /// What passages in another language than the question's lose before either list is ranked: help centers
 /// repeat an article per language, and the reader's own goes first unless the other is plainly nearer.
@@ -137,7 +137,8 @@ mod tests {
 
     #[track_caller]
     fn check_covered(coverage: f32, keyword: &[u8], vector: &[u8], k: usize, expected: &[u8]) {
-        let of = |n: &u8| passage(*n, if *n < 100 { Language::ENGLISH } else { Language::JAPANESE });
+        let of =
+            |n: &u8| passage(*n, if *n < 100 { Language::ENGLISH } else { Language::JAPANESE });
         let falling = || (0_u8..).map(|place| 1.0 - f32::from(place) / 100.0);
         let keyword: Vec<_> = keyword
             .iter()

@@ -13,7 +13,8 @@ pub use fusion::fuse;
 pub use generation::{Generation, GenerationError, GenerationFolder, VectorHit};
 pub use highlight::highlight;
 pub use keyword::{
-    KeywordError, KeywordHit, KeywordHits, KeywordIndex, KeywordRequest, KeywordStats, KeywordWriter,
+    KeywordError, KeywordHit, KeywordHits, KeywordIndex, KeywordRequest, KeywordStats,
+    KeywordWriter,
 };
 pub use relevance::Relevance;
 pub use vector::{EmbeddedVectors, VectorError, VectorFile, VectorWriter};

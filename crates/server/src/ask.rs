@@ -5,19 +5,21 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::HeaderMap;
-use deadline::{Allotment, BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms};
+use deadline::{
+    Allotment, BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms,
+};
 use domain::{AppName, Filter, Language};
 use normalize::QuestionError;
 use pipeline::{Request, Wants};
 use search::Generation;
 use tokio::time::Instant;
 
+use crate::body;
 use crate::fields::Fields;
 use crate::knowledge::Pin;
 use crate::problem::{Code, Problem};
 use crate::received::Received;
 use crate::service::Service;
-use crate::body;
 
 /// The most hits that a request may ask for.
 const MOST_HITS: u64 = 50;
@@ -68,7 +70,8 @@ pub(crate) async fn understand(
     let allotment = allotment(service, &app, wants);
     let sources = written.budget.into_iter().fold(from_headers, BudgetSources::and);
     let budget_total = sources.capped(allotment.total());
-    let top_k = written.top_k.and_then(|k| usize::try_from(k).ok()).unwrap_or(service.settings.top_k);
+    let top_k =
+        written.top_k.and_then(|k| usize::try_from(k).ok()).unwrap_or(service.settings.top_k);
     Ok(Asked {
         request: Request {
             question,
@@ -89,7 +92,8 @@ pub(crate) async fn understand(
 impl Written {
     fn read(mut fields: Fields) -> Result<Self, Problem> {
         let question = fields.text("question")?.ok_or_else(|| {
-            Problem::new(Code::MissingField, "question is missing: what does the user ask?").at("question")
+            Problem::new(Code::MissingField, "question is missing: what does the user ask?")
+                .at("question")
         })?;
         let app = fields.parsed("app")?;
         let lang = fields.parsed("lang")?;

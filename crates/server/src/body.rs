@@ -31,7 +31,11 @@ pub(crate) async fn json_object(
         Ok(_other) => Err(Problem::new(Code::MalformedJson, "the body must be a JSON object")),
         Err(error) => Err(Problem::new(
             Code::MalformedJson,
-            format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()),
+            format!(
+                "the body is not valid JSON (line {}, column {})",
+                error.line(),
+                error.column()
+            ),
         )),
     }
 }

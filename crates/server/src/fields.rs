@@ -139,7 +139,9 @@ mod tests {
 
     #[test]
     fn numbers_must_be_whole_and_in_range() {
-        for value in [json!(0), json!(11), json!(1.5), json!(-1), json!("5"), json!(true), json!(1e30)] {
+        for value in
+            [json!(0), json!(11), json!(1.5), json!(-1), json!("5"), json!(true), json!(1e30)]
+        {
             let taken = fields(&json!({"k": value})).number("k", 1..=10, Code::InvalidBudget);
             assert_eq!(taken.unwrap_err().code(), Code::InvalidBudget, "{value}");
         }

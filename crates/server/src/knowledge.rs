@@ -33,9 +33,8 @@ impl Knowledge {
     pub fn publish(&self, generation: Arc<Generation>) {
         self.write(|apps| {
             let slot = apps.entry(generation.id().app.clone()).or_insert(None);
-            let newer = slot
-                .as_ref()
-                .is_none_or(|current| current.id().number < generation.id().number);
+            let newer =
+                slot.as_ref().is_none_or(|current| current.id().number < generation.id().number);
             if newer {
                 *slot = Some(generation);
             }

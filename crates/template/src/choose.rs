@@ -17,6 +17,12 @@ const LEAST_FROM_LEAD: usize = 3;
 const OTHER_SHARE: f32 = 0.8;
 /// And at least this share of the question's words, unless it has more evidence than the best one.
 const OTHER_COVERAGE: f32 = 0.5;
+/// Or its article did at least this well in the search beside the best one, so that the search could not tell them
+/// apart, and the best piece has less than this share of the question's words, so that they do not tell either.
+const TIED: f32 = 0.9;
+const UNSURE_COVERAGE: f32 = 0.6;
+/// It then has at least this share of the best piece's evidence.
+const TIED_SHARE: f32 = 0.55;
 /// Added to the score of a piece next to the best one, which often completes it.
 const NEXT_TO_BEST: f32 = 0.15;
 /// Characters up to which a list is quoted whole, although only some of its items matter.
@@ -128,7 +134,9 @@ impl<'a> Choice<'a> {
         let mut others: Vec<&Candidate> = all
             .iter()
             .filter(|candidate| {
-                candidate.score.coverage >= OTHER_COVERAGE && candidate.score.evidence >= least
+                let says_as_much =
+                    candidate.score.coverage >= OTHER_COVERAGE && candidate.score.evidence >= least;
+                says_as_much || self.is_tied(candidate)
             })
             .filter(|Candidate { piece, .. }| {
                 let source = &self.sources[piece.source];
@@ -144,6 +152,13 @@ impl<'a> Choice<'a> {
                 self.pick_whole(candidate);
             }
         }
+    }
+
+    /// Whether neither the search nor the question's words tell its article from the best one's.
+    fn is_tied(&self, candidate: &Candidate) -> bool {
+        self.best.score.coverage < UNSURE_COVERAGE
+            && candidate.score.evidence >= TIED_SHARE * self.best.score.evidence
+            && self.sources[candidate.piece.source].article_strength >= TIED
     }
 
     fn in_reading_order(self) -> Vec<Chosen> {

@@ -61,14 +61,17 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
 async fn choose(catalog: &Catalog, app: Option<&AppName>) -> anyhow::Result<Published> {
     if let Some(app) = app {
         let newest = catalog.newest_of(app).await?;
-        return newest.with_context(|| format!("app {app} has no index; run `kiwari index DIR --app {app}`"));
+        return newest.with_context(|| {
+            format!("app {app} has no index; run `kiwari index DIR --app {app}`")
+        });
     }
     let mut newest = catalog.newest().await?;
     match newest.len() {
         0 => bail!("nothing has been indexed yet; run `kiwari index DIR` first"),
         1 => Ok(newest.remove(0)),
         _ => {
-            let names: Vec<&str> = newest.iter().map(|published| published.id.app.as_str()).collect();
+            let names: Vec<&str> =
+                newest.iter().map(|published| published.id.app.as_str()).collect();
             bail!("there is more than one app; say which with --app: {}", names.join(", "))
         }
     }

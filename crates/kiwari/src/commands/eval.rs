@@ -23,9 +23,10 @@ pub(crate) async fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
     let qrels = read_qrels(&arguments.qrels)?;
     let embedder = match arguments.mode {
         Mode::Keyword => None,
-        Mode::Vector | Mode::Hybrid => {
-            Some(Arc::new(LocalEmbedder::bundled(CpuPool::per_core()).context("the bundled model does not load")?))
-        }
+        Mode::Vector | Mode::Hybrid => Some(Arc::new(
+            LocalEmbedder::bundled(CpuPool::per_core())
+                .context("the bundled model does not load")?,
+        )),
     };
     let collection = Collection::build(&articles, embedder).await?;
     let run = answer_all(&collection, &queries, arguments.mode)?;
@@ -34,7 +35,11 @@ pub(crate) async fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let metrics = score(&qrels, &run);
-    if arguments.json { output::json(&metrics)? } else { output::line(&for_people(&metrics))? }
+    if arguments.json {
+        output::json(&metrics)?
+    } else {
+        output::line(&for_people(&metrics))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 

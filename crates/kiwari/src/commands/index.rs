@@ -58,7 +58,10 @@ fn summary_lines(arguments: &Index, indexed: &Indexed) -> String {
     let headline = if summary.published {
         format!("published generation {} of app {}", summary.generation, arguments.app)
     } else {
-        format!("nothing has changed; generation {} of app {} stays", summary.generation, arguments.app)
+        format!(
+            "nothing has changed; generation {} of app {} stays",
+            summary.generation, arguments.app
+        )
     };
     format!(
         "{headline}\n  \

@@ -36,7 +36,9 @@ fn stage_table(rows: &[StageRow]) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["stage", "count", "p50 ms", "p95 ms", "p99 ms", "ok", "skipped", "cut", "failed"]);
+    table.set_header([
+        "stage", "count", "p50 ms", "p95 ms", "p99 ms", "ok", "skipped", "cut", "failed",
+    ]);
     for row in rows {
         let time = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
         let share = |share: f64| format!("{:.1} %", share * 100.0);

@@ -50,7 +50,8 @@ impl Config {
         let mut allotments = BTreeMap::new();
         for (app, own) in &file.apps {
             let budget = file.budget.with(&own.budget);
-            allotments.insert(app.clone(), self::allotment(&format!("apps.{app}.budget"), &budget)?);
+            allotments
+                .insert(app.clone(), self::allotment(&format!("apps.{app}.budget"), &budget)?);
         }
         let total = file.search.budget.0;
         let search_allotment =
@@ -78,11 +79,8 @@ impl Config {
 }
 
 fn allotment(key: &str, budget: &Budget) -> Result<Allotment, ConfigError> {
-    let minimums = Minimums {
-        embed: budget.embed.0,
-        vector: budget.vector.0,
-        generate: budget.generate.0,
-    };
+    let minimums =
+        Minimums { embed: budget.embed.0, vector: budget.vector.0, generate: budget.generate.0 };
     Allotment::new(
         budget.total.0,
         minimums,

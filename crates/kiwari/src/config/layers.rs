@@ -137,7 +137,13 @@ fn check_apps(apps: &Table, defaults: &Table, origin: &str) -> Result<(), Config
         for (section, value) in sections {
             let prefix = format!("apps.{app}.");
             if section != "budget" {
-                return Err(unknown(origin, format!("{prefix}{section}"), &prefix, section, &shape));
+                return Err(unknown(
+                    origin,
+                    format!("{prefix}{section}"),
+                    &prefix,
+                    section,
+                    &shape,
+                ));
             }
             let (Value::Table(keys), Some(shares)) = (value, shares) else { continue };
             let prefix = format!("{prefix}budget.");

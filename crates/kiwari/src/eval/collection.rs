@@ -54,7 +54,9 @@ impl Collection {
             Mode::Keyword | Mode::Hybrid => self.keyword_hits(question)?,
         };
         let vector = match (&self.vectors, mode) {
-            (Some(vectors), Mode::Vector | Mode::Hybrid) => vectors.hits(question, &self.keyword)?,
+            (Some(vectors), Mode::Vector | Mode::Hybrid) => {
+                vectors.hits(question, &self.keyword)?
+            }
             (None, _) | (Some(_), Mode::Keyword) => Vec::new(),
         };
         let hits = fuse(&keyword, &vector, question.lang(), 2 * CANDIDATES);
@@ -112,4 +114,3 @@ impl Vectors {
         Ok(hits)
     }
 }
-

@@ -100,8 +100,12 @@ pub(crate) fn trec(run: &Run) -> String {
     for (query, articles) in run {
         for (rank, article) in articles.iter().enumerate() {
             // Writing to a String cannot fail.
-            let _infallible =
-                writeln!(text, "{query} Q0 {article} {} {} kiwari", rank + 1, articles.len() - rank);
+            let _infallible = writeln!(
+                text,
+                "{query} Q0 {article} {} {} kiwari",
+                rank + 1,
+                articles.len() - rank
+            );
         }
     }
     text

@@ -87,11 +87,16 @@ mod tests {
         let run = found
             .iter()
             .map(|(query, articles)| {
-                ((*query).to_owned(), articles.iter().map(|article| (*article).to_owned()).collect())
+                (
+                    (*query).to_owned(),
+                    articles.iter().map(|article| (*article).to_owned()).collect(),
+                )
             })
             .collect();
         let metrics = score(&qrels(rows), &run);
-        for (found, expected) in [metrics.ndcg10, metrics.recall5, metrics.mrr10].iter().zip(expected) {
+        for (found, expected) in
+            [metrics.ndcg10, metrics.recall5, metrics.mrr10].iter().zip(expected)
+        {
             assert!((found - expected).abs() < 1e-9, "{metrics:?} should be {expected:?}");
         }
     }

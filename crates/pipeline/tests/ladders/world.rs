@@ -63,8 +63,8 @@ impl World {
         };
         passage.id = passage.derive_id(0);
         let profile = Profile { han: Han::Japanese, latin: Language::ENGLISH };
-        let keyword =
-            KeywordIndex::in_ram(profile, std::slice::from_ref(&passage)).expect("one passage indexes");
+        let keyword = KeywordIndex::in_ram(profile, std::slice::from_ref(&passage))
+            .expect("one passage indexes");
         Self { passage: passage.id, keyword: Arc::new(keyword) }
     }
 

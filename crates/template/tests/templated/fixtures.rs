@@ -47,7 +47,14 @@ pub(crate) fn passage(
 pub(crate) fn hits(passages: impl IntoIterator<Item = Arc<Passage>>) -> Vec<Hit> {
     passages
         .into_iter()
-        .map(|passage| Hit { passage, score: 1.0, keyword_rank: None, cosine: None })
+        .zip(1_u8..)
+        // As fused from two lists in this order.
+        .map(|(passage, rank)| Hit {
+            passage,
+            score: 2.0 / (10.0 + f32::from(rank)),
+            keyword_rank: None,
+            cosine: None,
+        })
         .collect()
 }
 
