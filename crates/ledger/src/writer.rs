@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deadline::Deadline;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -33,12 +33,13 @@ impl Settings {
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The running log. Dropping it without [`close`](Self::close) may lose the last moments' rows.
+/// The running log. Dropping it without [`close`](Self::close) leaves the last moments' rows to chance.
 #[derive(Debug)]
 pub struct Ledger {
     recorder: Recorder,
     store: Store,
     writer: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
 }
 
 impl Ledger {
@@ -50,11 +51,12 @@ impl Ledger {
     pub async fn start(path: &Path, settings: Settings) -> Result<Self, LedgerError> {
         let store = Store::open(path).await?;
         let (sender, receiver) = mpsc::channel(settings.queue);
+        let (stop, stopped) = oneshot::channel();
         let tallies = Arc::new(Tallies::default());
         let writer = Writer { store: store.clone(), settings, tallies: Arc::clone(&tallies) };
         #[expect(clippy::disallowed_methods, reason = "the handle is kept and joined in close")]
-        let writer = tokio::spawn(writer.run(receiver));
-        Ok(Self { recorder: Recorder::new(sender, tallies), store, writer })
+        let writer = tokio::spawn(writer.run(receiver, stopped));
+        Ok(Self { recorder: Recorder::new(sender, tallies), store, writer, stop })
     }
 
     /// The request path's end of the queue.
@@ -69,23 +71,24 @@ impl Ledger {
         &self.store
     }
 
-    /// Writes what is queued and ends, by `deadline` at the latest. Recorders elsewhere must be gone, or
-    /// the queue stays open until then.
+    /// Writes what is queued by now and ends, by `deadline` at the latest. What recorders that are still
+    /// around hand over afterwards is dropped and counted.
     pub async fn close(self, deadline: Deadline) {
-        let Self { recorder, store, writer } = self;
+        let Self { recorder, store, writer, stop } = self;
         let abort = writer.abort_handle();
-        let before = recorder.counts();
-        drop(recorder);
+        // A writer that has ended already needs no telling.
+        let _told = stop.send(());
         if deadline.run(writer).await.is_err() {
             abort.abort();
+            let counts = recorder.counts();
             tracing::warn!(
-                queued.count = before.queued,
-                written.count = before.written,
+                queued.count = counts.queued,
+                written.count = counts.written,
                 "the latency log was not written to its end"
             );
         }
-        // An error here means that the pool is closed already.
-        let _closed = deadline.run(store.close()).await;
+        // The file is closed when the process ends, if not here.
+        let _in_time = deadline.run(store.close()).await;
     }
 }
 
@@ -96,12 +99,24 @@ struct Writer {
 }
 
 impl Writer {
-    /// Ends when every recorder is gone and the queue is empty.
-    async fn run(self, mut queue: mpsc::Receiver<Entry>) {
+    /// Writes batch after batch until told to stop, then what is left.
+    async fn run(self, mut queue: mpsc::Receiver<Entry>, mut stopped: oneshot::Receiver<()>) {
         let mut batch = Vec::with_capacity(self.settings.batch);
-        while let Some(first) = queue.recv().await {
-            batch.push(first);
+        loop {
+            tokio::select! {
+                first = queue.recv() => match first {
+                    Some(first) => batch.push(first),
+                    None => return,
+                },
+                // Told to stop, or the ledger is gone: no more entries are taken, the queued ones remain.
+                _ = &mut stopped => break,
+            }
             self.gather(&mut queue, &mut batch).await;
+            self.write_until_done(&batch).await;
+            batch.clear();
+        }
+        queue.close();
+        while queue.recv_many(&mut batch, self.settings.batch).await > 0 {
             self.write_until_done(&batch).await;
             batch.clear();
         }

@@ -58,8 +58,10 @@ async fn every_recorded_request_is_on_disk_after_closing() {
         recorder.record(entry("a", vec![report(Stage::Keyword, Outcome::Ok, n)]));
     }
     assert_eq!(recorder.counts().queued, 1000);
-    drop(recorder);
+    // A recorder that is still around does not keep the log open.
     ledger.close(soon()).await;
+    recorder.record(entry("a", vec![]));
+    assert_eq!((recorder.counts().written, recorder.counts().dropped), (1000, 1));
 
     let store = Store::open(&path).await.expect("the log opens again");
     let rows = stages(&store, SystemTime::UNIX_EPOCH, None).await.expect("the report reads");
