@@ -53,24 +53,67 @@ const LETTERS_PER_KANA: usize = 10;
 /// An ASCII text with fewer letters is not taken for anything but English.
 const LETTERS_TO_TELL: usize = 800;
 
+/// An English text has fewer letters outside ASCII than one in this many. A page of a translation that is mostly code
+/// looks English but for them.
+const LETTERS_PER_FOREIGN: usize = 50;
+
+/// Languages whose short texts are taken for each other: by their characters, or by nearly all their words.
+const ALIKE: [(&str, &str); 3] = [("ja", "zh"), ("da", "nb"), ("cs", "sk")];
+
+/// The language of a page without a word of its own on that: what its path says, unless its text is plainly in another
+/// (`it/` and `hr/` are departments as well); else what its text looks like.
+pub(crate) fn of_page(path: &str, text: &str) -> Option<Language> {
+    match (of_path(path), of_text(text)) {
+        (Some(said), Some(seen)) if contradicts(said, seen, text) => Some(seen),
+        (said, seen) => said.or(seen),
+    }
+}
+
+/// Whether a text that looks like `seen` cannot be in `said`.
+fn contradicts(said: Language, seen: Language, text: &str) -> bool {
+    let pair = (said.as_str(), seen.as_str());
+    let alike = ALIKE.iter().any(|&(one, other)| pair == (one, other) || pair == (other, one));
+    said != seen && !alike && (seen != Language::ENGLISH || is_plain(text))
+}
+
+/// Whether next to all letters are ASCII.
+fn is_plain(text: &str) -> bool {
+    let letters = || text.chars().filter(|c| c.is_alphabetic());
+    letters().filter(|c| !c.is_ascii()).count() * LETTERS_PER_FOREIGN < letters().count()
+}
+
 /// The language named by a folder of `path` (`ja/`, `docs/pt-BR/`) or before the extension (`page.ja.md`).
-pub(crate) fn of_path(path: &str) -> Option<Language> {
+fn of_path(path: &str) -> Option<Language> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let before_extension = name.rsplit('.').nth(1).filter(|_| name.matches('.').count() > 1);
     folders.split('/').chain(before_extension).find_map(named)
 }
 
-/// A known language with at most a region or script after it.
+/// A known language in lower case, with at most a region or script after it. `IT` and `HR` are departments.
 fn named(tag: &str) -> Option<Language> {
-    let (primary, rest) = tag.split_once(['-', '_']).unwrap_or((tag, ""));
-    let region = rest.is_empty()
-        || (matches!(rest.len(), 2 | 4) && rest.bytes().all(|b| b.is_ascii_alphabetic()));
-    let known = LANGUAGES.iter().any(|&(_, code)| code.eq_ignore_ascii_case(primary));
-    if region && known { primary.parse().ok() } else { None }
+    let (primary, rest) = tag.split_once(['-', '_']).map_or((tag, None), |(a, b)| (a, Some(b)));
+    let known = LANGUAGES.iter().any(|&(_, code)| code == primary);
+    if known && rest.is_none_or(|rest| is_region(rest) || is_script(rest)) {
+        primary.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// `BR` or `br`.
+fn is_region(subtag: &str) -> bool {
+    let bytes = subtag.as_bytes();
+    bytes.len() == 2
+        && (bytes.iter().all(u8::is_ascii_uppercase) || bytes.iter().all(u8::is_ascii_lowercase))
+}
+
+/// The scripts that translations are told apart by. Not any four letters: `it-help` is no Italian.
+fn is_script(subtag: &str) -> bool {
+    ["Hans", "Hant", "Latn", "Cyrl"].iter().any(|script| script.eq_ignore_ascii_case(subtag))
 }
 
 /// The language of running text, where it can be told.
-pub(crate) fn of_text(text: &str) -> Option<Language> {
+fn of_text(text: &str) -> Option<Language> {
     let sample: String = text.chars().take(SAMPLE).collect();
     let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
     let kana = sample.chars().filter(|&c| matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ヺ')).count();
@@ -97,6 +140,12 @@ mod tests {
     }
 
     #[track_caller]
+    fn page(path: &str, text: &str, expected: Option<&str>) {
+        let language = of_page(path, text);
+        assert_eq!(language.as_ref().map(Language::as_str), expected, "{path:?} {text:?}");
+    }
+
+    #[track_caller]
     fn text(text: &str, expected: Option<&str>) {
         assert_eq!(of_text(text).as_ref().map(Language::as_str), expected, "{text:?}");
     }
@@ -111,6 +160,34 @@ mod tests {
         path("ja.md", None);
         path("os/io/page.md", None);
         path("en-terprise/page.md", None);
+        path("docs/pt-br/page.md", Some("pt"));
+        path("docs/pt_BR/page.md", Some("pt"));
+    }
+
+    #[test]
+    fn departments_are_not_languages() {
+        for folder in ["IT", "HR", "ID", "Hr", "it-help", "id-card", "IT-US"] {
+            path(&format!("{folder}/page.md"), None);
+        }
+        path("page.IT.md", None);
+    }
+
+    #[test]
+    fn a_path_holds_where_the_text_does_not_contradict_it() {
+        const ENGLISH: &str =
+            "Open the settings of your account and choose a new password for the next sign in.";
+        for folder in ["it", "hr", "id", "it-IT", "ja"] {
+            page(&format!("{folder}/page.md"), ENGLISH, Some("en"));
+        }
+        page("it/page.md", "Reset", Some("it"));
+        page("it/page.md", "", Some("it"));
+        page("it/page.md", "Apri le impostazioni e scegli una nuova password.", Some("it"));
+        page("IT/page.md", "", None);
+        page("IT/page.md", ENGLISH, Some("en"));
+        page("en/page.md", "パスワードを変更する", Some("ja"));
+        // Without kana, Japanese is taken for Chinese.
+        page("ja/page.md", "請求書設定", Some("ja"));
+        page("ja/page.md", &format!("設定を開きます。 {ENGLISH}{ENGLISH}"), Some("ja"));
     }
 
     #[test]

@@ -70,12 +70,9 @@ impl Page {
         self.title.is_none() && self.sections.is_empty()
     }
 
-    /// The language the page says it is in, or its path, or its text.
+    /// The language the page says it is in, or else what path and text tell.
     pub(crate) fn language(&self, path: &str) -> Option<Language> {
-        self.metadata
-            .lang
-            .or_else(|| language::of_path(path))
-            .or_else(|| language::of_text(&self.sample()))
+        self.metadata.lang.or_else(|| language::of_page(path, &self.sample()))
     }
 
     /// Enough text to tell the language by.

@@ -272,6 +272,8 @@ mod tests {
                 ("ja/b.md", b"OK"),
                 ("c.md", "設定を開きます".as_bytes()),
                 ("d.md", b"OK"),
+                ("it/e.md", b"Open the settings of your account and choose a new password."),
+                ("it/f.md", b"---\nlang: it\n---\nOpen the settings of your account."),
             ],
             &options,
         );
@@ -280,7 +282,14 @@ mod tests {
             .iter()
             .map(|article| (article.path.as_str(), article.lang.to_string()))
             .collect();
-        let expected = [("a.md", "fr"), ("c.md", "ja"), ("d.md", "ko"), ("ja/b.md", "ja")];
+        let expected = [
+            ("a.md", "fr"),
+            ("c.md", "ja"),
+            ("d.md", "ko"),
+            ("it/e.md", "en"),
+            ("it/f.md", "it"),
+            ("ja/b.md", "ja"),
+        ];
         assert_eq!(languages, expected.map(|(path, lang)| (path, lang.to_owned())));
     }
 

@@ -92,7 +92,7 @@ fn outcome() -> Option<(tempfile::TempDir, Outcome)> {
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn every_hostile_page_is_read_or_named() {
     let Some((_folder, outcome)) = outcome() else {
-        println!("skipped: the script that builds the hostile pages is not here");
+        println!("skipped: no script that builds the hostile pages, or no python3 to run it");
         return;
     };
     neighbours_are_whole(&outcome);

@@ -3,15 +3,19 @@
 use domain::EmbedderId;
 use serde::{Deserialize, Serialize};
 
-/// Everything that, when changed, makes old index parts unusable: a new recipe is a new epoch.
+/// Everything that, when changed, makes old index parts unusable: a new recipe is a new epoch. Recipes that
+/// an older Kiwari has stored lack newer fields, and so differ from today's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     /// The model of the vectors. `serve` uses the one named here, whatever else is configured.
     pub embedder: EmbedderId,
     /// Changes when equal articles would be split otherwise.
+    #[serde(default)]
     pub splitter: u32,
-    /// Changes when equal passages would be embedded from another text.
+    /// Changes when equal passages would be given another vector by the same model.
+    #[serde(default)]
     pub passage_text: u32,
-    /// How words are cut: the analyser's version and profile.
+    /// How words are cut: profile and version of the analyser, formats of the indexes.
+    #[serde(default)]
     pub analyser: String,
 }

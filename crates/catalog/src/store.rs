@@ -63,12 +63,13 @@ impl Catalog {
         Self::open(path).await
     }
 
-    /// The newest generation of each app, by name.
+    /// The newest generation of each app, by name; an app whose row cannot be understood leaves the others
+    /// alone.
     ///
     /// # Errors
     ///
-    /// [`CatalogError::Read`] or [`CatalogError::Damaged`].
-    pub async fn newest(&self) -> Result<Vec<Published>, CatalogError> {
+    /// [`CatalogError::Read`] for all of them, [`CatalogError::Damaged`] for one.
+    pub async fn newest(&self) -> Result<Vec<Result<Published, CatalogError>>, CatalogError> {
         let rows = sqlx::query(
             "SELECT * FROM generation AS g
              WHERE number = (SELECT max(number) FROM generation WHERE app = g.app) ORDER BY app",
@@ -76,7 +77,7 @@ impl Catalog {
         .fetch_all(&self.pool)
         .await
         .map_err(CatalogError::Read)?;
-        rows.iter().map(published).collect()
+        Ok(rows.iter().map(published).collect())
     }
 
     /// The newest generation of `app`, if it has one.
@@ -92,20 +93,6 @@ impl Catalog {
                 .await
                 .map_err(CatalogError::Read)?;
         row.as_ref().map(published).transpose()
-    }
-
-    /// Every generation of `app` that was ever published, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// [`CatalogError::Read`] or [`CatalogError::Damaged`].
-    pub async fn history_of(&self, app: &AppName) -> Result<Vec<Published>, CatalogError> {
-        let rows = sqlx::query("SELECT * FROM generation WHERE app = ? ORDER BY number")
-            .bind(app.as_str())
-            .fetch_all(&self.pool)
-            .await
-            .map_err(CatalogError::Read)?;
-        rows.iter().map(published).collect()
     }
 
     /// The content hash of every article in `app`'s newest generation.

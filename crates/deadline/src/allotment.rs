@@ -121,18 +121,6 @@ impl Allotment {
     pub fn first_token_cutoff(&self) -> Duration {
         self.first_token_cutoff
     }
-
-    /// What must be left when the embedding ends, for the stages after it to have their minimums.
-    #[must_use]
-    pub fn after_embed(&self) -> Duration {
-        self.after_vector() + self.minimums.vector
-    }
-
-    /// What must be left when the vector search ends.
-    #[must_use]
-    pub fn after_vector(&self) -> Duration {
-        self.reserve + self.minimums.generate
-    }
 }
 
 #[cfg(test)]
@@ -164,12 +152,5 @@ mod tests {
             with_total(86_400_001).unwrap_err(),
             AllotmentError::Total { total: 86_400_001 }
         );
-    }
-
-    #[test]
-    fn later_stages_keep_their_minimums_and_the_reserve() {
-        let allotment = with_total(4000).unwrap();
-        assert_eq!(allotment.after_vector(), ms(950));
-        assert_eq!(allotment.after_embed(), ms(1550));
     }
 }

@@ -83,20 +83,6 @@ impl From<Interrupted> for Fault {
 }
 
 impl FaultKind {
-    /// Whether the same call may succeed if made again soon.
-    #[must_use]
-    pub fn is_transient(self) -> bool {
-        match self {
-            Self::Error | Self::RateLimited | Self::Overloaded => true,
-            Self::Timeout
-            | Self::BreakerOpen
-            | Self::Blocked
-            | Self::ThinkingExhausted
-            | Self::Quota
-            | Self::Unavailable => false,
-        }
-    }
-
     /// How it is named to clients and in reports.
     #[must_use]
     pub fn reason(self) -> Reason {

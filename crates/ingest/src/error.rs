@@ -27,7 +27,7 @@ pub enum IngestError {
     #[error("the new generation does not open; nothing was published")]
     Unusable(#[source] GenerationError),
     #[error(
-        "the new generation holds {found} passages instead of {expected}; nothing was published"
+        "the new generation holds {found} passages or vectors instead of {expected}; nothing was published"
     )]
     Incomplete { found: u64, expected: u64 },
     #[error("the work was stopped: {0}")]

@@ -66,12 +66,16 @@ fn write_vectors(material: &Material) -> Result<(), IngestError> {
             writer.push(passage.id, passage.lang, &passage.tags, vector)?;
         }
     }
-    writer.finish()?;
-    Ok(())
+    let found = writer.finish()?;
+    let expected = u64::try_from(material.passages.len()).unwrap_or(u64::MAX);
+    if found == expected { Ok(()) } else { Err(IngestError::Incomplete { found, expected }) }
 }
 
-/// Makes the folder's entries survive a power cut, as its files already do.
+/// Makes the folder and its entries survive a power cut, as its files already do.
 fn sync(folder: &Path) -> Result<(), IngestError> {
-    let handle = File::open(folder).map_err(IngestError::io("open", folder))?;
-    handle.sync_all().map_err(IngestError::io("sync", folder))
+    for folder in folder.parent().into_iter().chain([folder]) {
+        let handle = File::open(folder).map_err(IngestError::io("open", folder))?;
+        handle.sync_all().map_err(IngestError::io("sync", folder))?;
+    }
+    Ok(())
 }

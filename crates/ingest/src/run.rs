@@ -9,7 +9,7 @@ use articles::{SPLITTER_VERSION, SplitSettings, split};
 use catalog::{Catalog, Changes, Publication, Published, Recipe};
 use deadline::CpuPool;
 use domain::{AppName, Article, Embedder, GenerationId, Passage};
-use search::{Generation, VectorFile};
+use search::{Generation, GenerationError, VectorFile};
 
 use crate::diff::{Split, Tally, diff};
 use crate::parts::{self, KeywordBasis, Material};
@@ -84,7 +84,10 @@ pub async fn run(
         passage_text: PASSAGE_TEXT_VERSION,
         analyser: analyser(profile),
     };
-    let same_epoch = previous.as_ref().filter(|previous| previous.recipe == recipe);
+    let same_epoch = previous
+        .as_ref()
+        .filter(|previous| previous.recipe == recipe)
+        .filter(|previous| still_opens(data, previous));
     let hashes = match &previous {
         Some(_) => catalog.content_hashes(&job.app).await?,
         None => BTreeMap::new(),
@@ -94,6 +97,7 @@ pub async fn run(
         && changes.written.is_empty()
         && changes.removed.is_empty()
     {
+        sweep(data, previous, None);
         return Ok(summary(previous, false, tally, 0));
     }
     let published = Published {
@@ -130,9 +134,35 @@ pub async fn run(
     Ok(summary(&published, true, tally, embedded))
 }
 
-/// What decides how words are cut.
+/// What decides how words are cut, and how both indexes are laid out: a newer Kiwari builds anew.
 fn analyser(profile: Profile) -> String {
-    serde_json::to_string(&profile).expect("a profile is plain strings")
+    let profile = serde_json::to_string(&profile).expect("a profile is plain strings");
+    format!(
+        "{profile} words/{} keyword/{} vectors/{}",
+        analysis::VERSION,
+        search::keyword::FORMAT,
+        search::vector::FORMAT
+    )
+}
+
+/// Whether the published parts can be built upon. If they are damaged or gone, everything is built anew,
+/// which is what whoever runs `kiwari index` wants.
+fn still_opens(data: &DataDir, previous: &Published) -> bool {
+    open(data, previous)
+        .inspect_err(|error| {
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "the published index does not open; building it anew"
+            );
+        })
+        .is_ok()
+}
+
+fn open(data: &DataDir, published: &Published) -> Result<Generation, GenerationError> {
+    let id = published.id.clone();
+    let folder = data.generation(&id.app, id.number);
+    let embedder = published.recipe.embedder.clone();
+    Generation::open(&folder, id, embedder, published.articles, CpuPool::per_core())
 }
 
 fn split_all(articles: Vec<Article>, settings: SplitSettings) -> Vec<Split> {
@@ -193,12 +223,7 @@ async fn derive_keyword(
 
 /// Opens what was written, as a server will, and counts.
 fn verify(data: &DataDir, published: &Published) -> Result<(), IngestError> {
-    let id = published.id.clone();
-    let folder = data.generation(&id.app, id.number);
-    let embedder = published.recipe.embedder.clone();
-    let generation =
-        Generation::open(&folder, id, embedder, published.articles, CpuPool::per_core())
-            .map_err(IngestError::Unusable)?;
+    let generation = open(data, published).map_err(IngestError::Unusable)?;
     let found = generation.keyword().passage_count();
     if found == published.passages {
         Ok(())

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::Deadline;
-use domain::{Embedder, Passage, PassageId, Role, Vector};
+use domain::{Embedder, Fault, FaultKind, Passage, PassageId, Role, Vector};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use search::VectorFile;
+use thiserror::Error;
 
 use crate::{IngestError, Progress};
 
@@ -103,8 +104,22 @@ async fn embed<K: Eq + Hash>(
 }
 
 async fn call(batch: &[String], embedder: &Arc<dyn Embedder>) -> Result<Vec<Vector>, IngestError> {
-    embedder
-        .embed(batch, Role::Passage, Deadline::after(CALL_LIMIT))
-        .await
-        .map_err(|source| IngestError::Embed { embedder: embedder.id().to_string(), source })
+    let failed = |source| IngestError::Embed { embedder: embedder.id().to_string(), source };
+    let vectors =
+        embedder.embed(batch, Role::Passage, Deadline::after(CALL_LIMIT)).await.map_err(failed)?;
+    // One too few would give every later passage its neighbour's vector.
+    if vectors.len() == batch.len() {
+        Ok(vectors)
+    } else {
+        let count = VectorCount { found: vectors.len(), expected: batch.len() };
+        Err(failed(Fault::new(FaultKind::Error, count)))
+    }
+}
+
+/// An embedder broke its promise of one vector per text.
+#[derive(Debug, Error)]
+#[error("the embedder gave {found} vectors for {expected} texts")]
+struct VectorCount {
+    found: usize,
+    expected: usize,
 }

@@ -1,5 +1,6 @@
 //! Loading published generations, at the start and as they come.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,20 +9,27 @@ use std::time::Duration;
 use anyhow::Context;
 use catalog::{Catalog, Published};
 use deadline::CpuPool;
+use domain::{AppName, GenerationId};
 use ingest::DataDir;
 use search::Generation;
 use server::Knowledge;
+use tokio::time::Instant;
 
 /// How often the catalog is asked for something newer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How long a generation that did not open is left alone.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+
 /// Follows one data directory's catalog.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Follower {
-    pub(crate) data: DataDir,
-    pub(crate) catalog: Catalog,
-    pub(crate) pool: CpuPool,
-    pub(crate) knowledge: Arc<Knowledge>,
+    data: DataDir,
+    catalog: Catalog,
+    pool: CpuPool,
+    knowledge: Arc<Knowledge>,
+    /// The generations that did not open, and when that was.
+    failed: BTreeMap<AppName, (u64, Instant)>,
 }
 
 /// Opens one published generation, off the runtime's threads.
@@ -36,7 +44,10 @@ pub(crate) async fn open(
         Generation::open(&folder, id, recipe.embedder, articles, pool)
     });
     opened.await?.with_context(|| {
-        format!("generation {} of app {} does not open", published.id.number, published.id.app)
+        format!(
+            "generation {} of app {} does not open; `kiwari index` builds it anew",
+            published.id.number, published.id.app
+        )
     })
 }
 
@@ -48,32 +59,59 @@ pub(crate) async fn open_catalog(data_dir: &Path) -> anyhow::Result<(DataDir, Ca
 }
 
 impl Follower {
+    pub(crate) fn new(
+        data: DataDir,
+        catalog: Catalog,
+        pool: CpuPool,
+        knowledge: Arc<Knowledge>,
+    ) -> Self {
+        Self { data, catalog, pool, knowledge, failed: BTreeMap::new() }
+    }
+
     /// Loads whatever is newer than what is in use. One app's broken index leaves the others alone.
-    pub(crate) async fn catch_up(&self) -> anyhow::Result<()> {
-        let in_use = self.knowledge.overview();
+    pub(crate) async fn catch_up(&mut self) -> anyhow::Result<()> {
         for published in self.catalog.newest().await? {
-            let id = &published.id;
-            let current = in_use.iter().find(|(app, _)| *app == id.app);
-            let number = current.and_then(|(_, generation)| Some(generation.as_ref()?.id().number));
-            if number.is_some_and(|number| number >= id.number) {
-                continue;
-            }
-            match open(&self.data, &published, self.pool.clone()).await {
-                Ok(generation) => {
-                    self.knowledge.publish(Arc::new(generation));
-                    tracing::info!(app = %id.app, generation = id.number, "a generation is loaded");
-                }
+            match published {
+                Ok(published) if self.is_news(&published.id) => self.load(&published).await,
+                Ok(_in_use) => {}
                 Err(error) => {
-                    self.knowledge.announce(id.app.clone());
-                    tracing::error!(error = format!("{error:#}"), "a generation cannot be loaded");
+                    let error = anyhow::Error::from(error);
+                    tracing::error!(error = format!("{error:#}"), "an app cannot be loaded");
                 }
             }
         }
         Ok(())
     }
 
+    fn is_news(&self, id: &GenerationId) -> bool {
+        let in_use = self.knowledge.overview();
+        let current = in_use.iter().find(|(app, _)| *app == id.app);
+        let number = current.and_then(|(_, generation)| Some(generation.as_ref()?.id().number));
+        let failed_lately = self
+            .failed
+            .get(&id.app)
+            .is_some_and(|(number, at)| *number == id.number && at.elapsed() < RETRY_AFTER);
+        number.is_none_or(|number| number < id.number) && !failed_lately
+    }
+
+    async fn load(&mut self, published: &Published) {
+        let id = &published.id;
+        match open(&self.data, published, self.pool.clone()).await {
+            Ok(generation) => {
+                self.failed.remove(&id.app);
+                self.knowledge.publish(Arc::new(generation));
+                tracing::info!(app = %id.app, generation = id.number, "a generation is loaded");
+            }
+            Err(error) => {
+                self.failed.insert(id.app.clone(), (id.number, Instant::now()));
+                self.knowledge.announce(id.app.clone());
+                tracing::error!(error = format!("{error:#}"), "a generation cannot be loaded");
+            }
+        }
+    }
+
     /// Catches up again and again; ends when dropped.
-    pub(crate) async fn follow(self) -> Infallible {
+    pub(crate) async fn follow(mut self) -> Infallible {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             if let Err(error) = self.catch_up().await {

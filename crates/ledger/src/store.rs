@@ -1,7 +1,7 @@
 //! [`Store`]: the SQLite file behind the log.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
@@ -84,6 +84,20 @@ impl Store {
             insert_stages(&mut transaction, entry).await?;
         }
         transaction.commit().await
+    }
+
+    /// Removes the requests received before `before`, with their stages.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Write`].
+    pub async fn prune(&self, before: SystemTime) -> Result<(), LedgerError> {
+        sqlx::query("DELETE FROM request_log WHERE received_at_us < ?")
+            .bind(before.duration_since(UNIX_EPOCH).map_or(0, micros))
+            .execute(&self.pool)
+            .await
+            .map_err(LedgerError::Write)?;
+        Ok(())
     }
 
     /// Closes the file; the write-ahead log is folded into it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use deadline::Deadline;
 use tokio::sync::{mpsc, oneshot};
@@ -22,12 +22,22 @@ pub struct Settings {
     pub batch: usize,
     /// How long an entry waits for company, and so what a killed process loses at most.
     pub linger: Duration,
+    /// How long rows are kept.
+    pub retention: Duration,
 }
 
 impl Settings {
     /// Bounds that keep a crash's loss under 100 ms and memory under some 20 MB.
-    pub const STANDARD: Self = Self { queue: 8192, batch: 256, linger: Duration::from_millis(50) };
+    pub const STANDARD: Self = Self {
+        queue: 8192,
+        batch: 256,
+        linger: Duration::from_millis(50),
+        retention: Duration::from_secs(30 * 24 * 3600),
+    };
 }
+
+/// How often rows that are past their retention are looked for.
+const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 
 /// Pause after a failed write, doubling up to the longest: a full disk is not hammered.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -65,12 +75,6 @@ impl Ledger {
         self.recorder.clone()
     }
 
-    /// The file, for reports.
-    #[must_use]
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// Writes what is queued by now and ends, by `deadline` at the latest. What recorders that are still
     /// around hand over afterwards is dropped and counted.
     pub async fn close(self, deadline: Deadline) {
@@ -102,6 +106,7 @@ impl Writer {
     /// Writes batch after batch until told to stop, then what is left.
     async fn run(self, mut queue: mpsc::Receiver<Entry>, mut stopped: oneshot::Receiver<()>) {
         let mut batch = Vec::with_capacity(self.settings.batch);
+        let mut prune_at = Instant::now();
         loop {
             tokio::select! {
                 first = queue.recv() => match first {
@@ -114,6 +119,10 @@ impl Writer {
             self.gather(&mut queue, &mut batch).await;
             self.write_until_done(&batch).await;
             batch.clear();
+            if prune_at <= Instant::now() {
+                prune_at = Instant::now() + PRUNE_EVERY;
+                self.prune().await;
+            }
         }
         queue.close();
         while queue.recv_many(&mut batch, self.settings.batch).await > 0 {
@@ -133,6 +142,18 @@ impl Writer {
                 },
                 () = sleep_until(until) => return,
             }
+        }
+    }
+
+    /// Removes what is past its retention; what cannot be removed now is tried again in an hour.
+    async fn prune(&self) {
+        let before = SystemTime::now().checked_sub(self.settings.retention);
+        let pruned = self.store.prune(before.unwrap_or(SystemTime::UNIX_EPOCH)).await;
+        if let Err(error) = pruned {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "old rows of the latency log cannot be removed"
+            );
         }
     }
 

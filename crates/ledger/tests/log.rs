@@ -114,7 +114,8 @@ async fn writing_a_batch_again_doubles_nothing() {
 #[tokio::test]
 async fn a_full_queue_drops_and_counts_without_waiting() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let settings = Settings { queue: 4, batch: 2, linger: Duration::from_millis(1) };
+    let settings =
+        Settings { queue: 4, batch: 2, linger: Duration::from_millis(1), ..Settings::STANDARD };
     let ledger = Ledger::start(&folder.path().join("l.sqlite"), settings).await.expect("opens");
     let recorder = ledger.recorder();
     // No await in between, so the writer cannot take anything out on this single thread.
@@ -124,6 +125,30 @@ async fn a_full_queue_drops_and_counts_without_waiting() {
     assert_eq!((recorder.counts().queued, recorder.counts().dropped), (4, 6));
     drop(recorder);
     ledger.close(soon()).await;
+}
+
+#[tokio::test]
+async fn rows_past_their_retention_go_with_their_stages_and_the_others_stay() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = Store::open(&folder.path().join("l.sqlite")).await.expect("a new log opens");
+    let mut old = entry("a", vec![report(Stage::Keyword, Outcome::Ok, 1)]);
+    old.received_at = SystemTime::now() - Duration::from_secs(7200);
+    let new = entry("b", vec![report(Stage::Keyword, Outcome::Ok, 1)]);
+    store.write(&[old, new]).await.expect("a healthy disk takes the batch");
+    let before = SystemTime::now() - Duration::from_secs(3600);
+    store.prune(before).await.expect("prunes");
+    let of = async |app| {
+        let rows = stages(&store, SystemTime::UNIX_EPOCH, Some(app)).await;
+        rows.expect("the report reads").len()
+    };
+    assert_eq!((of("a").await, of("b").await), (0, 1));
+}
+
+#[tokio::test]
+async fn without_a_log_everything_is_dropped_and_counted() {
+    let recorder = ledger::Recorder::without_log();
+    recorder.record(entry("a", vec![]));
+    assert_eq!((recorder.counts().queued, recorder.counts().dropped), (0, 1));
 }
 
 #[tokio::test]

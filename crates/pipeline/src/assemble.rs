@@ -65,7 +65,7 @@ impl Run<'_> {
         let answer = if answerable {
             let analyzer = self.request.generation.keyword().analyzer();
             template::templated(question, hits, &analyzer, &self.pipeline.parts.template)
-        } else if self.retrieved.any_search_done() {
+        } else if self.retrieved.keyword.is_some() {
             template::no_match(question, hits)
         } else {
             template::out_of_time(question)

@@ -18,11 +18,6 @@ pub(crate) struct Fused {
 }
 
 impl Retrieved {
-    /// Whether some search has ended well, if only to say that there is nothing.
-    pub(crate) fn any_search_done(&self) -> bool {
-        self.keyword.is_some() || self.vector.is_some()
-    }
-
     /// One list from both searches, at most `top_k` long.
     pub(crate) fn fuse(&self, lang: Language, top_k: usize) -> Fused {
         let keyword = self.keyword.as_ref();

@@ -23,6 +23,8 @@ use crate::service::Service;
 
 /// The most hits that a request may ask for.
 const MOST_HITS: u64 = 50;
+/// The most tags that a filter may name.
+const MOST_TAGS: usize = 100;
 const FIELDS: &str = "question, app, lang, budget_ms, top_k and filters";
 
 /// A request that has been understood.
@@ -57,7 +59,7 @@ pub(crate) async fn understand(
     wants: Wants,
 ) -> Result<Asked, Problem> {
     let from_headers = budget_from_headers(headers, service.settings.trust_envoy)?;
-    let most = from_headers.capped(service.longest_budget());
+    let most = from_headers.capped(service.longest_budget(wants));
     let object = body::json_object(headers, body, Deadline::from_start(received.at, most)).await?;
     let written = Written::read(Fields::new(object))?;
     let (app, generation) = pin(service, written.app)?;
@@ -103,7 +105,8 @@ impl Written {
         })?;
         let top_k = fields.number("top_k", 1..=MOST_HITS, Code::InvalidField)?;
         let mut nested = fields.nested("filters", "filters.")?;
-        let filter = Filter { lang: nested.parsed("lang")?, tags: nested.texts("tags")? };
+        let filter =
+            Filter { lang: nested.parsed("lang")?, tags: nested.texts("tags", MOST_TAGS)? };
         nested.finish("lang and tags")?;
         fields.finish(FIELDS)?;
         Ok(Self { question, app, lang, budget, top_k, filter })

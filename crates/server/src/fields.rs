@@ -59,13 +59,19 @@ impl Fields {
         }
     }
 
-    /// A list of texts; empty if it is absent.
-    pub(crate) fn texts(&mut self, name: &str) -> Result<Vec<String>, Problem> {
+    /// A list of at most `most` texts; empty if it is absent.
+    pub(crate) fn texts(&mut self, name: &str, most: usize) -> Result<Vec<String>, Problem> {
         let Some(value) = self.take(name) else { return Ok(Vec::new()) };
         let texts = value.as_array().and_then(|items| {
             items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
-        texts.ok_or_else(|| self.wrong(name, "an array of strings", &value))
+        let texts = texts.ok_or_else(|| self.wrong(name, "an array of strings", &value))?;
+        if texts.len() > most {
+            let full = self.full_name(name);
+            let detail = format!("{full} may hold at most {most} strings");
+            return Err(Problem::new(Code::InvalidField, detail).at(full));
+        }
+        Ok(texts)
     }
 
     /// A nested object; empty if it is absent.
@@ -132,7 +138,7 @@ mod tests {
         assert_eq!(problem, expected.at("question"));
         let mut nested = fields(&json!({"filters": {"tags": ["a", 1]}}));
         let mut nested = nested.nested("filters", "filters.").unwrap();
-        let problem = nested.texts("tags").unwrap_err();
+        let problem = nested.texts("tags", 9).unwrap_err();
         let expected = "filters.tags must be an array of strings, not an array";
         assert_eq!(problem, Problem::new(Code::InvalidField, expected).at("filters.tags"));
     }

@@ -60,11 +60,11 @@ impl Knowledge {
         })
     }
 
-    /// The app's name if there is exactly one.
+    /// The app that is meant when none is named: the only one that can answer, or the only one there is.
     pub(crate) fn only_app(&self) -> Option<AppName> {
-        self.read(|apps| match apps.len() {
-            1 => apps.keys().next().cloned(),
-            _ => None,
+        self.read(|apps| {
+            let can_answer = apps.iter().filter(|(_, at)| at.is_some()).map(|(name, _)| name);
+            only(can_answer).or_else(|| only(apps.keys())).cloned()
         })
     }
 
@@ -76,4 +76,9 @@ impl Knowledge {
     fn write(&self, change: impl FnOnce(&mut BTreeMap<AppName, Option<Arc<Generation>>>)) {
         change(&mut self.apps.write().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// The item of an iterator that has just one.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    items.next().filter(|_| items.next().is_none())
 }

@@ -128,6 +128,7 @@ impl IntoResponse for Problem {
             field: self.field.as_deref(),
         };
         let mut response = (status, Json(document)).into_response();
+        response.extensions_mut().insert(self.code);
         let mut set = |name: HeaderName, value: &'static str| {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         };

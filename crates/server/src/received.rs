@@ -9,6 +9,8 @@ use axum::response::Response;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::problem::Code;
+
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Client ids longer than this are not kept.
@@ -47,8 +49,18 @@ fn client_id(headers: &HeaderMap) -> Option<String> {
 pub(crate) async fn stamp(mut request: Request, next: Next) -> Response {
     let received = Received::now(request.headers());
     let name = received.client_id.clone().unwrap_or_else(|| received.id.to_string());
+    let id = received.id;
     request.extensions_mut().insert(received);
     let mut response = next.run(request).await;
+    if let Some(code) = response.extensions().get::<Code>() {
+        tracing::info!(
+            target: "kiwari::request",
+            request_id = %id,
+            status = response.status().as_u16(),
+            code = code.as_str(),
+            "refused"
+        );
+    }
     if let Ok(value) = HeaderValue::from_str(&name) {
         response.headers_mut().insert(REQUEST_ID, value);
     }

@@ -7,7 +7,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use pipeline::Wants;
+use domain::Hit;
+use pipeline::{Request, Wants};
 
 use crate::ask::understand;
 use crate::finished::Finished;
@@ -15,7 +16,7 @@ use crate::highlights::Highlights;
 use crate::problem::Problem;
 use crate::received::Received;
 use crate::service::Service;
-use crate::wire::SearchBody;
+use crate::wire::{ArticleHit, SearchBody, by_article};
 
 pub(crate) async fn search(
     State(service): State<Arc<Service>>,
@@ -25,8 +26,7 @@ pub(crate) async fn search(
 ) -> Result<Response, Problem> {
     let asked = understand(&service, &received, &headers, body, Wants::Passages).await?;
     let found = service.pipeline.search(&asked.request).await;
-    let request = &asked.request;
-    let highlights = Highlights::new(request.generation.clone(), request.question.text());
+    let hits = marked(&service, &asked.request, &found.hits).await;
     let envelope = Finished::envelope(&received, &asked);
     let finished = Finished {
         endpoint: "search",
@@ -38,5 +38,22 @@ pub(crate) async fn search(
         trace: &found.trace,
         spent: envelope.spent,
     };
-    Ok(finished.respond(&service, &SearchBody::new(envelope, &found, &highlights)))
+    Ok(finished.respond(&service, &SearchBody::new(envelope, &found, hits)))
+}
+
+/// The hits by article, with the question's words marked if there is time for it.
+async fn marked(service: &Service, request: &Request, hits: &[Hit]) -> Vec<ArticleHit> {
+    let analyzer = request.generation.keyword().analyzer();
+    let (question, to_mark) = (request.question.text().to_owned(), hits.to_vec());
+    let marking = service.pool.run(request.deadline, move |cancel| {
+        let highlights = Highlights::new(analyzer, &question);
+        by_article(
+            &to_mark,
+            |text| {
+                if cancel.is_raised() { Vec::new() } else { highlights.of(text) }
+            },
+        )
+    });
+    // Late or failed: the passages themselves are what matters.
+    marking.await.unwrap_or_else(|_unmarked| by_article(hits, |_| Vec::new()))
 }

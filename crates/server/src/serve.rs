@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::Deadline;
+use pipeline::Wants;
 use thiserror::Error;
 use tokio::net::TcpListener;
 
@@ -52,7 +53,9 @@ pub async fn serve(
     service: Arc<Service>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
-    let patience = service.longest_budget() + GRACE;
+    let longest =
+        service.longest_budget(Wants::Answer).max(service.longest_budget(Wants::Passages));
+    let patience = longest + GRACE;
     let stopping = tokio_util::sync::CancellationToken::new();
     let announced = stopping.clone();
     let draining = Arc::clone(&service);

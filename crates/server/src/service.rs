@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use deadline::Allotment;
+use deadline::{Allotment, CpuPool};
 use domain::AppName;
 use ledger::Recorder;
 use normalize::Limits;
-use pipeline::Pipeline;
+use pipeline::{Pipeline, Wants};
 
 use crate::Knowledge;
 
@@ -34,6 +34,8 @@ pub struct Service {
     pub pipeline: Pipeline,
     pub knowledge: Arc<Knowledge>,
     pub recorder: Recorder,
+    /// Where CPU work runs.
+    pub pool: CpuPool,
     pub settings: Settings,
     draining: AtomicBool,
 }
@@ -45,9 +47,10 @@ impl Service {
         pipeline: Pipeline,
         knowledge: Arc<Knowledge>,
         recorder: Recorder,
+        pool: CpuPool,
         settings: Settings,
     ) -> Self {
-        Self { pipeline, knowledge, recorder, settings, draining: AtomicBool::new(false) }
+        Self { pipeline, knowledge, recorder, pool, settings, draining: AtomicBool::new(false) }
     }
 
     /// The shares of `app`.
@@ -55,10 +58,15 @@ impl Service {
         self.settings.allotments.get(app).copied().unwrap_or(self.settings.allotment)
     }
 
-    /// The longest budget that any app gives.
-    pub(crate) fn longest_budget(&self) -> Duration {
-        let totals = self.settings.allotments.values().map(Allotment::total);
-        totals.fold(self.settings.allotment.total(), Duration::max)
+    /// The longest budget that any app gives to requests of this kind.
+    pub(crate) fn longest_budget(&self, wants: Wants) -> Duration {
+        match wants {
+            Wants::Passages => self.settings.search_allotment.total(),
+            Wants::Answer => {
+                let totals = self.settings.allotments.values().map(Allotment::total);
+                totals.fold(self.settings.allotment.total(), Duration::max)
+            }
+        }
     }
 
     /// Tells load balancers to look elsewhere.

@@ -6,8 +6,6 @@ use domain::{Citation, Degradation, Hit, Language, ModelUse, Passage, StageRepor
 use pipeline::{Answered, Found};
 use serde::Serialize;
 
-use crate::highlights::Highlights;
-
 /// What `POST /v1/answer` returns.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnswerBody {
@@ -127,12 +125,12 @@ impl AnswerBody {
 impl SearchBody {
     /// Renders the passages found for a question.
     #[must_use]
-    pub(crate) fn new(envelope: Envelope, found: &Found, highlights: &Highlights) -> Self {
+    pub(crate) fn new(envelope: Envelope, found: &Found, hits: Vec<ArticleHit>) -> Self {
         let reasons = found.reasons();
         Self {
             budget: BudgetBody::new(&envelope),
             id: envelope.id,
-            hits: by_article(&found.hits, highlights),
+            hits,
             degraded: degraded(&reasons),
             reasons: reasons.iter().map(ReasonBody::new).collect(),
             stages: found.stages.iter().map(StageBody::new).collect(),
@@ -146,10 +144,11 @@ pub(crate) fn degraded(reasons: &[Degradation]) -> bool {
     reasons.iter().any(|degradation| degradation.reason.degrades())
 }
 
-fn by_article(hits: &[Hit], highlights: &Highlights) -> Vec<ArticleHit> {
+/// The hits' articles, best first, each with its passages; `mark` says where a text's marks stand.
+pub(crate) fn by_article(hits: &[Hit], mark: impl Fn(&str) -> Vec<[usize; 2]>) -> Vec<ArticleHit> {
     let mut articles: Vec<ArticleHit> = Vec::new();
     for hit in hits {
-        let passage = PassageHit::new(&hit.passage, highlights);
+        let passage = PassageHit::new(&hit.passage, &mark);
         let id = hit.passage.article_id.as_str();
         match articles.iter_mut().find(|article| article.article_id == id) {
             Some(article) => article.passages.push(passage),
@@ -165,12 +164,12 @@ fn by_article(hits: &[Hit], highlights: &Highlights) -> Vec<ArticleHit> {
 }
 
 impl PassageHit {
-    fn new(passage: &Passage, highlights: &Highlights) -> Self {
+    fn new(passage: &Passage, mark: impl Fn(&str) -> Vec<[usize; 2]>) -> Self {
         Self {
             heading: passage.heading().to_owned(),
             url: passage.url.clone(),
             text: passage.text.clone(),
-            highlights: highlights.of(&passage.text),
+            highlights: mark(&passage.text),
         }
     }
 }

@@ -4,7 +4,7 @@ CREATE TABLE generation (
     app             TEXT NOT NULL,
     number          INTEGER NOT NULL,
     epoch           INTEGER NOT NULL,
-    recipe          TEXT NOT NULL,                  -- JSON: embedder, splitter, analyser
+    recipe          TEXT NOT NULL,                  -- JSON: embedder, splitter, passage text, analyser
     articles        INTEGER NOT NULL,
     passages        INTEGER NOT NULL,
     published_at_us INTEGER NOT NULL,               -- since the Unix epoch

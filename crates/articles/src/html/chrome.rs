@@ -1,19 +1,35 @@
 //! What on a page is not the article: navigation, banners, forms of consent, and everything a reader cannot see.
 
 use super::attributes::Attributes;
+use super::element::{Effect, effect, is_block};
 use super::markup::{Host, Scope};
 
 /// Whether an element and all inside it are to be left out.
-pub(super) fn hides(name: &str, attributes: Attributes<'_>, host: Host) -> bool {
+pub(super) fn hides(
+    name: &str,
+    attributes: Attributes<'_>,
+    host: Host,
+    surroundings: Surroundings,
+) -> bool {
     if is_invisible(name, attributes) {
         return true;
     }
     match host {
         Host::Markdown => false,
         Host::Page(scope) => {
-            is_interface(name) || is_around(name, scope) || is_marked(name, attributes)
+            is_interface(name)
+                || is_around(name, scope)
+                || has_role_of_interface(name, attributes)
+                || is_marked(name, attributes, surroundings)
         }
     }
+}
+
+/// Where an element stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    Heading,
+    Other,
 }
 
 /// Not shown by a browser, or not text.
@@ -48,8 +64,8 @@ fn is_around(name: &str, scope: Scope) -> bool {
     }
 }
 
-/// Marked as something else than the article by role, class or id.
-fn is_marked(name: &str, attributes: Attributes<'_>) -> bool {
+/// Said to be something else than the article by role.
+fn has_role_of_interface(name: &str, attributes: Attributes<'_>) -> bool {
     const ROLES: [&str; 9] = [
         "navigation",
         "banner",
@@ -61,21 +77,93 @@ fn is_marked(name: &str, attributes: Attributes<'_>) -> bool {
         "menubar",
         "toolbar",
     ];
-    if ["html", "body", "main", "article"].contains(&name) {
+    !is_whole(name)
+        && attributes
+            .get("role")
+            .is_some_and(|role| ROLES.contains(&role.trim().to_ascii_lowercase().as_str()))
+}
+
+/// Marked as something else than the article by class or id.
+fn is_marked(name: &str, attributes: Attributes<'_>, surroundings: Surroundings) -> bool {
+    if is_whole(name) {
         return false;
     }
-    let role = attributes
-        .get("role")
-        .is_some_and(|role| ROLES.contains(&role.trim().to_ascii_lowercase().as_str()));
-    role || ["class", "id"].iter().any(|source| {
-        attributes.get(source).is_some_and(|value| value.split_whitespace().any(names_chrome))
-    })
+    // A heading is the article's own, and so are the words in it, whatever a theme calls their classes
+    // (mdBook: `<h2><a class="header">`).
+    let in_heading = is_heading(name) || (surroundings == Surroundings::Heading && !is_block(name));
+    any_word(attributes, "class", is_unprinted)
+        || (!in_heading
+            && any_word(attributes, "class", |class| names_chrome(class) || is_permalink(class)))
+        || (tells_by_id(name, attributes) && any_word(attributes, "id", names_chrome))
+}
+
+/// What holds the article; its classes and ids speak of the page.
+fn is_whole(name: &str) -> bool {
+    ["html", "body", "main", "article"].contains(&name)
+}
+
+fn is_heading(name: &str) -> bool {
+    matches!(effect(name), Effect::Heading(_))
+}
+
+/// Whether the id of an element was chosen for what the element is. Generators make those of headings and sections
+/// from the words of the heading: `<section id="feedback">` is what an article says on feedback.
+fn tells_by_id(name: &str, attributes: Attributes<'_>) -> bool {
+    const CONTAINERS: [&str; 8] = ["div", "nav", "aside", "ul", "ol", "form", "header", "footer"];
+    // Sphinx before version 4, Pandoc and R Markdown write sections as `<div class="section" id="…">`.
+    CONTAINERS.contains(&name) && !any_word(attributes, "class", |class| class == "section")
+}
+
+fn any_word(attributes: Attributes<'_>, source: &str, fits: impl Fn(&str) -> bool) -> bool {
+    attributes.get(source).is_some_and(|value| value.split_whitespace().any(fits))
+}
+
+/// Whether an element is a link to the heading it stands in. Most show a sign only, some the heading's words
+/// (as in `<a class="header-anchor"><span>Title`).
+pub(super) fn is_permalink_in_heading(
+    name: &str,
+    attributes: Attributes<'_>,
+    surroundings: Surroundings,
+) -> bool {
+    name == "a"
+        && surroundings == Surroundings::Heading
+        && any_word(attributes, "class", |class| class == "anchor" || is_permalink(class))
+}
+
+/// Whether the text of a permalink is a mere sign: `#`, a pilcrow, a chain, a glyph of an icon font (private use), or
+/// the zero-width space that a style sheet puts a sign before.
+pub(super) fn is_permalink_sign(text: &str) -> bool {
+    const SIGNS: [char; 9] = ['#', '¶', '§', '∞', '🔗', '⚓', '\u{fe0f}', '\u{200b}', '\u{200d}'];
+    let text = text.trim();
+    !text.is_empty()
+        && text.chars().all(|c| SIGNS.contains(&c) || matches!(c, '\u{e000}'..='\u{f8ff}'))
+}
+
+/// Classes of the permalinks of documentation generators and notebooks.
+fn is_permalink(class: &str) -> bool {
+    ["headerlink", "header-anchor", "anchor-link", "hash-link"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(class))
+}
+
+/// Classes of what is not on the page as a reader prints it: words for screen readers, links for editors.
+fn is_unprinted(class: &str) -> bool {
+    const CLASSES: [&str; 7] = [
+        "sr-only",
+        "visually-hidden",
+        "visuallyhidden",
+        "screen-reader-text",
+        "mw-editsection",
+        "editsection",
+        "noprint",
+    ];
+    CLASSES.iter().any(|known| known.eq_ignore_ascii_case(class))
 }
 
 /// Class names and ids in wide use (documentation generators, wikis, help desks, consent tools) for parts around an
 /// article.
 fn names_chrome(word: &str) -> bool {
-    const WORDS: [&str; 52] = [
+    const WORDS: [&str; 42] = [
         "navbar",
         "nav",
         "navigation",
@@ -99,18 +187,8 @@ fn names_chrome(word: &str) -> bool {
         "skip-to-content",
         "skiplink",
         "skip-nav",
-        "sr-only",
-        "visually-hidden",
-        "visuallyhidden",
-        "screen-reader-text",
-        "headerlink",
-        "header-anchor",
-        "anchor-link",
-        "mw-editsection",
-        "editsection",
         "catlinks",
         "printfooter",
-        "noprint",
         "siteSub",
         "jump-to-nav",
         "pagination",

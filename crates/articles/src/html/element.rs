@@ -23,6 +23,8 @@ pub(super) enum Effect {
     Code,
     /// A link within the page.
     FragmentLink,
+    /// A link to the heading it stands in.
+    Permalink,
     /// The page's `title`.
     Title,
     /// A first-level heading outside the part that is read.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use super::attributes::Attributes;
-use super::chrome;
+use super::chrome::{self, Surroundings};
 use super::element::{Effect, alternative_text, effect, implied_ends, is_table_part, is_void};
 use crate::outline::{CellKind, Outline};
 use crate::template_tags;
@@ -146,7 +146,8 @@ impl Markup {
         match self.open.last().map(|open| open.effect) {
             Some(Effect::Title) => append(&mut self.titles.element, text),
             Some(Effect::FragmentLink) if leads_past_navigation(text) => {}
-            _ if self.open.iter().rev().take(4).any(|open| open.effect == Effect::OuterHeading) => {
+            _ if chrome::is_permalink_sign(text) && self.is_within(Effect::Permalink) => {}
+            _ if self.is_within(Effect::OuterHeading) => {
                 append(&mut self.titles.heading, text);
             }
             _ if !self.shows() => {}
@@ -157,6 +158,19 @@ impl Markup {
                 }
                 outline.text(&template_tags::strip(text));
             }
+        }
+    }
+
+    /// Whether an element close by has `effect`.
+    fn is_within(&self, effect: Effect) -> bool {
+        self.open.iter().rev().take(4).any(|open| open.effect == effect)
+    }
+
+    fn surroundings(&self, outline: &Outline) -> Surroundings {
+        if outline.in_heading() || self.is_within(Effect::OuterHeading) {
+            Surroundings::Heading
+        } else {
+            Surroundings::Other
         }
     }
 
@@ -177,18 +191,29 @@ impl Markup {
         }
         let is_scope =
             matches!(self.host, Host::Page(scope) if scope.is_opened_by(&name, attributes));
-        let hides = chrome::hides(&name, attributes, self.host);
+        let surroundings = self.surroundings(outline);
+        let hides = chrome::hides(&name, attributes, self.host, surroundings);
         self.hidden += usize::from(hides);
         self.inside += usize::from(is_scope);
-        let effect = self.effect_of(&name, attributes);
+        let effect = self.effect_of(&name, attributes, surroundings);
         self.begin(effect, attributes, outline);
         *self.counts.entry(name.clone()).or_default() += 1;
         self.open.push(Open { name, effect, hides, is_scope });
     }
 
-    fn effect_of(&self, name: &str, attributes: Attributes<'_>) -> Effect {
+    fn effect_of(
+        &self,
+        name: &str,
+        attributes: Attributes<'_>,
+        surroundings: Surroundings,
+    ) -> Effect {
         if name == "title" && self.hidden == 0 && self.titles.element.is_none() {
             return Effect::Title;
+        }
+        if matches!(self.host, Host::Page(_))
+            && chrome::is_permalink_in_heading(name, attributes, surroundings)
+        {
+            return Effect::Permalink;
         }
         if name == "a" && attributes.get("href").is_some_and(|href| href.starts_with('#')) {
             return Effect::FragmentLink;
@@ -220,7 +245,7 @@ impl Markup {
             Effect::HeaderCell => outline.open_cell(CellKind::Header),
             Effect::Cell => outline.open_cell(CellKind::Value),
             Effect::Code => outline.open_code(),
-            Effect::Inline | Effect::FragmentLink if self.shows() => {
+            Effect::Inline | Effect::FragmentLink | Effect::Permalink if self.shows() => {
                 if let Some(id) = attributes.fragment_id() {
                     outline.heading_id(&id);
                     self.waiting_id = matches!(self.host, Host::Page(_)).then_some(id);
@@ -228,6 +253,7 @@ impl Markup {
             }
             Effect::Inline
             | Effect::FragmentLink
+            | Effect::Permalink
             | Effect::Row
             | Effect::Title
             | Effect::OuterHeading => {}
@@ -283,7 +309,11 @@ impl Markup {
             Effect::Row => outline.close_row(),
             Effect::HeaderCell | Effect::Cell => outline.close_cell(),
             Effect::Code => outline.close_code(),
-            Effect::Inline | Effect::FragmentLink | Effect::Title | Effect::OuterHeading => {}
+            Effect::Inline
+            | Effect::FragmentLink
+            | Effect::Permalink
+            | Effect::Title
+            | Effect::OuterHeading => {}
         }
     }
 }

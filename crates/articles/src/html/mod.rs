@@ -91,6 +91,47 @@ mod tests {
     }
 
     #[test]
+    fn ids_made_from_headings_hide_nothing() {
+        for id in ["navigation", "feedback", "share", "pagination", "newsletter", "cookie-notice"] {
+            let section = format!("<section id={id}><h2>Head</h2><p>a</p></section><p>b</p>");
+            check(&section, None, &["Head: a\n\nb"]);
+            let division = format!("<div class='section level2' id={id}><h2>Head</h2>a</div>");
+            check(&division, None, &["Head: a"]);
+            check(&format!("<h2 id={id}>Head</h2>a"), None, &[&format!("Head#{id}: a")]);
+            text(&format!("<dl><dt id={id}>a<dd>b</dl>"), "a\nb");
+            text(&format!("<div id={id}>Around</div><p>a</p>"), "a");
+            text(&format!("<ul id={id}><li>Around</ul><p>a</p>"), "a");
+        }
+    }
+
+    #[test]
+    fn a_heading_keeps_its_words_and_loses_its_signs() {
+        for heading in [
+            "<h2 id=x><a class=header href='#x'>Head</a></h2>",
+            "<h2 id=x class=header>Head</h2>",
+            "<h2 id=x><span class=header>Head</span></h2>",
+            "<h2 id=x><a class=header-anchor href='#x'><span>Head</span></a></h2>",
+            "<h2 id=x>Head<a class=headerlink href='#x'>¶</a></h2>",
+            "<h2 id=x>Head<a class=headerlink href='#x'>\u{f0c1}</a></h2>",
+            "<h2 id=x><a class=header-anchor href='#x'>#</a> Head</h2>",
+            "<h2 id=x><a class=anchor href='#x'><span>&#182;</span></a>Head</h2>",
+            "<h2 id=x>Head<a class=hash-link href='#x'>\u{200b}</a></h2>",
+            "<h2 id=x>Head<span class=mw-editsection>[<a href='/e'>edit</a>]</span></h2>",
+            "<h2 id=x>Head<a class=sr-only href='#x'>Permalink</a></h2>",
+        ] {
+            check(&format!("{heading}<p>a</p>"), None, &["Head#x: a"]);
+        }
+        check("<h2>C<a href='/sharp'>#</a></h2>a", None, &["C#: a"]);
+        check("<h2 class=sr-only>Site</h2><p>a</p>", None, &[": a"]);
+        text("<dl><dt>a<a class=headerlink href='#a'>Permalink</a><dd>b</dl>", "a\nb");
+        check(
+            "<header><h1>Plan<a class=headerlink href='#p'>¶</a></h1></header><main>a</main>",
+            Some("Plan"),
+            &[": a"],
+        );
+    }
+
+    #[test]
     fn hidden_and_active_content_is_left_out() {
         text(
             "<p>a<span style='display: none'>b</span><span hidden>c</span><i aria-hidden=true>d</i><!-- e --></p>\

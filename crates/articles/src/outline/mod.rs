@@ -129,6 +129,11 @@ impl Outline {
         }
     }
 
+    /// Whether text goes to a heading.
+    pub(crate) fn in_heading(&self) -> bool {
+        self.open.is_some()
+    }
+
     pub(crate) fn close_heading(&mut self) {
         let Some(mut heading) = self.open.take() else { return };
         let text: String = heading.flow.take().chars().take(LONGEST_HEADING).collect();

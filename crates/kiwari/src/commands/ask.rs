@@ -65,7 +65,7 @@ async fn choose(catalog: &Catalog, app: Option<&AppName>) -> anyhow::Result<Publ
             format!("app {app} has no index; run `kiwari index DIR --app {app}`")
         });
     }
-    let mut newest = catalog.newest().await?;
+    let mut newest = catalog.newest().await?.into_iter().collect::<Result<Vec<_>, _>>()?;
     match newest.len() {
         0 => bail!("nothing has been indexed yet; run `kiwari index DIR` first"),
         1 => Ok(newest.remove(0)),

@@ -16,7 +16,7 @@ use crate::index_folder::index_folder;
 use crate::{demo_help, logging, output};
 
 pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<ExitCode> {
-    logging::start(LogFormat::Text);
+    let _log = logging::start(LogFormat::Text);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let listener = server::bind(address, false)
         .await

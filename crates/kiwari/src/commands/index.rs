@@ -15,7 +15,7 @@ use crate::index_folder::{Indexed, Step, index_folder};
 use crate::{logging, output};
 
 pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<ExitCode> {
-    logging::start(config.log_format);
+    let _log = logging::start(config.log_format);
     let engine = Engine::load()?;
     let data = DataDir::new(&config.data_dir);
     let options = ReadOptions {

@@ -10,7 +10,7 @@ use catalog::Catalog;
 use deadline::Deadline;
 use domain::Role;
 use ingest::DataDir;
-use ledger::Ledger;
+use ledger::{Ledger, Recorder};
 use server::{Knowledge, Service, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,7 +26,7 @@ const LAST_ROWS: Duration = Duration::from_secs(5);
 const WARM_UP: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(config: &Config) -> anyhow::Result<ExitCode> {
-    logging::start(config.log_format);
+    let _log = logging::start(config.log_format);
     let listener = server::bind(config.bind, config.public).await?;
     let engine = Engine::load()?;
     let data = DataDir::new(&config.data_dir);
@@ -44,15 +44,12 @@ pub(crate) async fn serve(
     let stop = stop_signal()?;
     data.create()?;
     let catalog = Catalog::open(&data.catalog()).await?;
-    let ledger = Ledger::start(&data.ledger(), ledger::Settings::STANDARD).await?;
+    let ledger = start_ledger(&data).await;
+    let recorder = ledger.as_ref().map_or_else(Recorder::without_log, Ledger::recorder);
     let knowledge = Arc::new(Knowledge::default());
     config.allotments.keys().for_each(|app| knowledge.announce(app.clone()));
-    let follower = Follower {
-        data,
-        catalog: catalog.clone(),
-        pool: engine.pool.clone(),
-        knowledge: Arc::clone(&knowledge),
-    };
+    let mut follower =
+        Follower::new(data, catalog.clone(), engine.pool.clone(), Arc::clone(&knowledge));
     warm_up(engine).await;
     follower.catch_up().await?;
 
@@ -64,17 +61,33 @@ pub(crate) async fn serve(
         top_k: config.top_k,
         trust_envoy: config.trust_envoy,
     };
-    let service = Service::new(engine.pipeline(), knowledge, ledger.recorder(), settings);
+    let service =
+        Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings);
     tracing::info!(address = %listener.local_addr()?, "listening");
     let serving = server::serve(listener, Arc::new(service), stop);
     let served = tokio::select! {
         served = serving => served,
         never = follower.follow() => match never {},
     };
-    ledger.close(Deadline::after(LAST_ROWS)).await;
+    if let Some(ledger) = ledger {
+        ledger.close(Deadline::after(LAST_ROWS)).await;
+    }
     catalog.close().await;
     tracing::info!("stopped");
     Ok(served?)
+}
+
+/// Telemetry is what gives way: without its log, the server still answers.
+async fn start_ledger(data: &DataDir) -> Option<Ledger> {
+    Ledger::start(&data.ledger(), ledger::Settings::STANDARD)
+        .await
+        .inspect_err(|error| {
+            tracing::error!(
+                error = error as &dyn std::error::Error,
+                "serving without a latency log; every row is counted as dropped"
+            );
+        })
+        .ok()
 }
 
 /// The first question of the morning should not be the slow one.

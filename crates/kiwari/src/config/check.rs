@@ -79,14 +79,15 @@ impl Config {
 }
 
 fn allotment(key: &str, budget: &Budget) -> Result<Allotment, ConfigError> {
+    // No model writes answers yet, so nothing is held back for one.
     let minimums =
-        Minimums { embed: budget.embed.0, vector: budget.vector.0, generate: budget.generate.0 };
+        Minimums { embed: budget.embed.0, vector: budget.vector.0, generate: Duration::ZERO };
     Allotment::new(
         budget.total.0,
         minimums,
         budget.reserve.0,
         budget.retrieval_cutoff.0,
-        budget.first_token_cutoff.0,
+        Duration::ZERO,
     )
     .map_err(|error| invalid(key, error.to_string()))
 }

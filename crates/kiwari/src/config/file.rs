@@ -62,9 +62,7 @@ pub(crate) struct Budget {
     pub(crate) reserve: Written,
     pub(crate) embed: Written,
     pub(crate) vector: Written,
-    pub(crate) generate: Written,
     pub(crate) retrieval_cutoff: Written,
-    pub(crate) first_token_cutoff: Written,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -93,11 +91,7 @@ pub(crate) struct AppBudget {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) vector: Option<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) generate: Option<Written>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retrieval_cutoff: Option<Written>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) first_token_cutoff: Option<Written>,
 }
 
 impl Budget {
@@ -108,9 +102,7 @@ impl Budget {
             reserve: app.reserve.unwrap_or(self.reserve),
             embed: app.embed.unwrap_or(self.embed),
             vector: app.vector.unwrap_or(self.vector),
-            generate: app.generate.unwrap_or(self.generate),
             retrieval_cutoff: app.retrieval_cutoff.unwrap_or(self.retrieval_cutoff),
-            first_token_cutoff: app.first_token_cutoff.unwrap_or(self.first_token_cutoff),
         }
     }
 }
