@@ -19,3 +19,7 @@ mod stop_words;
 pub use analyzer::{Analyzer, Word};
 pub use fold::{Folded, fold};
 pub use profile::{Han, Profile};
+
+/// Changes when an equal text would be cut into other words: another stemmer, other stop words, another
+/// dictionary, other rules. What was indexed under another version does not match today's questions.
+pub const VERSION: u32 = 1;

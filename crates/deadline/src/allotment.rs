@@ -26,8 +26,8 @@ impl Minimums {
 
     /// The in-process model and index, which take a few milliseconds at worst; no generator.
     pub const EMBEDDED: Self = Self {
-        embed: Duration::from_millis(10),
-        vector: Duration::from_millis(10),
+        embed: Duration::from_millis(5),
+        vector: Duration::from_millis(5),
         generate: Duration::ZERO,
     };
 

@@ -83,7 +83,7 @@ fn two_hundred_texts_have_the_original_models_vectors() {
 }
 
 #[test]
-fn the_workplaces_reference_texts_have_their_vectors() {
+fn further_reference_texts_have_their_vectors() {
     #[derive(serde::Deserialize)]
     struct Reference {
         texts: Vec<String>,

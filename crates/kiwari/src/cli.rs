@@ -56,7 +56,7 @@ pub(crate) struct Index {
     #[arg(long, value_name = "LANG")]
     pub(crate) lang: Option<Language>,
     /// Put before the pages' paths to make their addresses, such as `https://help.example.com`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = base_url)]
     pub(crate) base_url: Option<String>,
     /// Print the summary and the problems as JSON
     #[arg(long)]
@@ -65,7 +65,7 @@ pub(crate) struct Index {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The question
+    /// The question, in quotes
     pub(crate) question: String,
     /// The app to ask, where there is more than one
     #[arg(long, value_name = "NAME")]
@@ -74,7 +74,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "LANG")]
     pub(crate) lang: Option<Language>,
     /// The time there is, such as 4s or 250ms; at most budget.total
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = budget)]
     pub(crate) budget: Option<Duration>,
     /// Print what POST /v1/answer returns
     #[arg(long)]
@@ -159,6 +159,27 @@ impl Cli {
     }
 }
 
+/// A budget of one millisecond to a day, as the API has it.
+fn budget(text: &str) -> Result<Duration, String> {
+    let budget = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let ms = u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
+    deadline::budget_from_ms(ms).map_err(|_| "must lie between 1ms and 1 day".to_owned())
+}
+
+/// An address that paths can be put behind.
+fn base_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let is_plain = |rest: &str| {
+        !rest.is_empty()
+            && !rest.starts_with('/')
+            && !rest.contains(|c: char| c.is_whitespace() || c.is_control() || "?#".contains(c))
+    };
+    match rest {
+        Some(rest) if is_plain(rest) => Ok(text.to_owned()),
+        _ => Err("must be an address such as https://help.example.com, without ? or #".to_owned()),
+    }
+}
+
 /// The environment, read once. What is not Unicode is none of ours.
 fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
@@ -175,5 +196,28 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn only_addresses_that_paths_can_follow_are_base_urls() {
+        for good in ["https://help.example.com", "http://localhost:3000/docs/"] {
+            assert!(base_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "javascript:alert(1)",
+            "help.example.com",
+            "https://",
+            "https:///x",
+            "https://a/?b",
+            "https://a b",
+        ] {
+            assert!(base_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_budget_of_nothing_is_refused() {
+        assert!(budget("0s").is_err() && budget("2d").is_err() && budget("soon").is_err());
+        assert_eq!(budget("250ms"), Ok(Duration::from_millis(250)));
     }
 }

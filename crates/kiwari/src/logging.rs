@@ -10,7 +10,6 @@ use crate::config::LogFormat;
 ///
 /// Lines are written by a thread of their own. If whoever reads them stalls, lines are dropped: a request
 /// never waits for its log line.
-#[must_use]
 pub(crate) fn start(format: LogFormat) -> WorkerGuard {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new("info"));
     let (writer, guard) = NonBlockingBuilder::default().lossy(true).finish(std::io::stderr());

@@ -16,8 +16,13 @@ const RANK_CONSTANT: f32 = 10.0;
 
 /// The vector list weighs as much as the keyword list up to this coverage of the question's words…
 const FULL_WEIGHT_UP_TO: f32 = 0.60;
-/// …and nothing from this one on.
-const NO_WEIGHT_FROM: f32 = 0.65;
+/// …and least from this one on.
+const LEAST_WEIGHT_FROM: f32 = 0.65;
+
+/// That least weight, per language of the question. Questions in English are short, and a passage has all
+/// their words by chance; a Japanese question whose words one passage covers has mostly been answered.
+const LEAST_WEIGHT: f32 = 0.50;
+const LEAST_WEIGHT_JAPANESE: f32 = 0.0;
 
 /// What passages in another language than the question's lose before either list is ranked: help centers
 /// repeat an article per language, and the reader's own goes first unless the other is plainly nearer.
@@ -40,7 +45,9 @@ pub fn fuse(keyword: &[KeywordHit], vector: &[VectorHit], lang: Language, k: usi
         let loss = if hit.passage.lang == lang { 0.0 } else { OTHER_LANGUAGE_COSINE };
         hit.cosine - loss
     });
-    let vector_weight = vector_weight(keyword.first().map_or(0.0, |best| best.coverage));
+    // Of the list as just ranked: with the reader's language first, its best is not always the search's.
+    let coverage = keyword.first().map_or(0.0, |best| best.coverage);
+    let vector_weight = vector_weight(coverage, lang);
     let mut hits: HashMap<PassageId, Hit> = HashMap::new();
     for (rank, found) in keyword.iter().enumerate() {
         let hit = entry(&mut hits, &found.passage);
@@ -71,11 +78,13 @@ fn ranked<T>(hits: &[T], score: impl Fn(&T) -> f32) -> Vec<&T> {
     hits
 }
 
-/// What the vector list weighs beside the keyword list. The more of the question's words the best keyword
-/// hit holds, the less there is left for meaning to tell: questions in the words of the collection are
-/// answered best by keywords alone, paraphrases by both.
-fn vector_weight(coverage: f32) -> f32 {
-    ((NO_WEIGHT_FROM - coverage) / (NO_WEIGHT_FROM - FULL_WEIGHT_UP_TO)).clamp(0.0, 1.0)
+/// What the vector list weighs beside the keyword list, by the `coverage` of the first keyword hit after
+/// re-ranking. The more of the question's words that one holds, the less there is left for meaning to tell:
+/// questions in the words of the collection are answered best by keywords alone, paraphrases by both.
+fn vector_weight(coverage: f32, lang: Language) -> f32 {
+    let least = if lang == Language::JAPANESE { LEAST_WEIGHT_JAPANESE } else { LEAST_WEIGHT };
+    let open = (LEAST_WEIGHT_FROM - coverage) / (LEAST_WEIGHT_FROM - FULL_WEIGHT_UP_TO);
+    open.clamp(least, 1.0)
 }
 
 /// Lets the best passage of each article gain from the ones behind it; `hits` are best first.
@@ -132,18 +141,13 @@ mod tests {
     /// Neighbours in a list are a hundredth apart.
     #[track_caller]
     fn check(keyword: &[u8], vector: &[u8], k: usize, expected: &[u8]) {
-        check_covered(0.0, keyword, vector, k, expected);
-    }
-
-    #[track_caller]
-    fn check_covered(coverage: f32, keyword: &[u8], vector: &[u8], k: usize, expected: &[u8]) {
         let of =
             |n: &u8| passage(*n, if *n < 100 { Language::ENGLISH } else { Language::JAPANESE });
         let falling = || (0_u8..).map(|place| 1.0 - f32::from(place) / 100.0);
         let keyword: Vec<_> = keyword
             .iter()
             .zip(falling())
-            .map(|(n, score)| KeywordHit { passage: of(n), score, coverage })
+            .map(|(n, score)| KeywordHit { passage: of(n), score, coverage: 0.0 })
             .collect();
         let vector: Vec<_> = vector
             .iter()
@@ -168,8 +172,13 @@ mod tests {
 
     #[test]
     fn the_better_the_words_cover_the_question_the_less_vectors_weigh() {
-        check_covered(0.2, &[1, 2, 3], &[9, 3, 8], 1, &[3]);
-        check_covered(1.0, &[1, 2, 3], &[9, 3, 8], 1, &[1]);
+        let is =
+            |coverage, lang, expected: f32| (vector_weight(coverage, lang) - expected).abs() < 1e-6;
+        assert!(is(0.2, Language::JAPANESE, 1.0));
+        assert!(is(0.9, Language::JAPANESE, LEAST_WEIGHT_JAPANESE));
+        assert!(is(0.9, Language::ENGLISH, LEAST_WEIGHT));
+        let between = vector_weight(0.625, Language::JAPANESE);
+        assert!(LEAST_WEIGHT_JAPANESE < between && between < 1.0);
     }
 
     #[test]

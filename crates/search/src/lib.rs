@@ -4,16 +4,14 @@
 
 mod fusion;
 mod generation;
-mod highlight;
 pub mod keyword;
 mod relevance;
 pub mod vector;
 
 pub use fusion::fuse;
 pub use generation::{Generation, GenerationError, GenerationFolder, VectorHit};
-pub use highlight::highlight;
 pub use keyword::{
-    KeywordError, KeywordHit, KeywordHits, KeywordIndex, KeywordRequest, KeywordStats,
+    Highlighter, KeywordError, KeywordHit, KeywordHits, KeywordIndex, KeywordRequest, KeywordStats,
     KeywordWriter,
 };
 pub use relevance::Relevance;

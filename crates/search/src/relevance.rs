@@ -6,7 +6,8 @@ use crate::{KeywordHits, VectorHit};
 /// most questions share some word with most collections, so neither alone says much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relevance {
-    /// The best keyword hit's share of the question's content words, 0…1, rare words counting more.
+    /// The greatest share of the question's content words that any keyword hit holds, 0…1, rare words counting
+    /// more. Any hit, not the first: a short passage may rank over one that holds more of the question.
     pub coverage: f32,
     /// The nearest passage's cosine, if vectors were searched.
     pub cosine: Option<f32>,

@@ -25,6 +25,9 @@ const UNSURE_COVERAGE: f32 = 0.6;
 const TIED_SHARE: f32 = 0.55;
 /// Added to the score of a piece next to the best one, which often completes it.
 const NEXT_TO_BEST: f32 = 0.15;
+/// What the best piece's score counts as at least, when others are compared with it: where nothing speaks for it, it
+/// may be zero or less, and shares of that would put the others in the wrong order. Less than any one word gives.
+const LEAST_BEST: f32 = 0.01;
 /// Characters up to which a list is quoted whole, although only some of its items matter.
 const SMALL_LIST: usize = 320;
 
@@ -124,7 +127,7 @@ impl<'a> Choice<'a> {
     /// How a piece of the best article compares with the best one.
     fn share_of_best(&self, candidate: &Candidate) -> f32 {
         let bonus = if self.is_next_to_best(&candidate.piece) { NEXT_TO_BEST } else { 0.0 };
-        (candidate.score.within + bonus) / self.best.score.within
+        (candidate.score.within + bonus) / self.best.score.within.max(LEAST_BEST)
     }
 
     /// Adds the best sentence of each other article that has as much to say.

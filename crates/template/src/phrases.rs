@@ -45,7 +45,7 @@ const ENGLISH: Phrases = Phrases {
     perhaps: "The closest articles are {}.",
     what_now: "Try asking in other words, or name the feature or the exact error message. \
                If that does not help, please contact support.",
-    out_of_time: "The search could not finish in time, so I cannot tell whether the help articles answer this. \
+    out_of_time: "The help articles could not be searched just now, so I cannot tell whether they answer this. \
                   Please try again in a moment.",
     asks_how: &[
         "how do",
@@ -131,7 +131,7 @@ const JAPANESE: Phrases = Phrases {
     perhaps: "近い内容の記事は{}です。",
     what_now: "別の言い方にするか、機能の名前やエラーメッセージをそのまま入れて、もう一度お試しください。\
                それでも解決しない場合は、サポートまでお問い合わせください。",
-    out_of_time: "時間内に検索が終わらなかったため、ヘルプ記事に回答があるかどうかを確認できませんでした。\
+    out_of_time: "ただいまヘルプ記事を検索できなかったため、回答があるかどうかを確認できませんでした。\
                   少し待ってから、もう一度お試しください。",
     asks_how: &[
         "方法",

@@ -12,6 +12,9 @@ const MOST_SUGGESTIONS: usize = 3;
 
 /// The answer when nothing in the articles answers: says so, names the articles of `suggestions` (best first)
 /// and what to try. Without citations.
+///
+/// True only if the keyword search ended well; otherwise the answer is [`out_of_time`], whatever the vector
+/// search found.
 #[must_use]
 pub fn no_match(question: &Question, suggestions: &[Hit]) -> Answer {
     let phrases = Phrases::of(question.lang());
@@ -24,7 +27,9 @@ pub fn no_match(question: &Question, suggestions: &[Hit]) -> Answer {
     plain(phrases, lines.join("\n\n"))
 }
 
-/// The answer when even the keyword search did not finish: says so, and asks to try again. Without citations.
+/// The answer when there is none to give and the keyword search did not end well, so that nobody can tell whether
+/// the articles answer: says so, and asks to try again. Without citations. If the keyword search ended well, it
+/// is [`no_match`].
 #[must_use]
 pub fn out_of_time(question: &Question) -> Answer {
     let phrases = Phrases::of(question.lang());

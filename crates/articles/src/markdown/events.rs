@@ -18,6 +18,7 @@ pub(super) fn read(source: &str, outline: &mut Outline) {
         cell: CellKind::Value,
         wikilink: false,
         loose_emphasis: source.chars().any(is_unspaced),
+        after_span: false,
         depths: Vec::new(),
     };
     for event in TextMergeStream::new(Parser::new_ext(source, options(source))) {
@@ -56,8 +57,28 @@ struct Reader<'outline> {
     /// Whether `**` left in the text is a mark all the same: next to Japanese or Chinese punctuation, `CommonMark`'s
     /// rules do not see it, and authors who write without spaces do not know.
     loose_emphasis: bool,
+    /// Whether a link or other span has just ended: attributes may follow it.
+    after_span: bool,
     /// How much markup was open at the start of each block that holds running text.
     depths: Vec<usize>,
+}
+
+/// Whether attributes may follow, as kramdown has it: `[text](url){.class}`.
+fn ends_span(event: &Event<'_>) -> bool {
+    matches!(
+        event,
+        Event::End(TagEnd::Link | TagEnd::Image | TagEnd::Emphasis | TagEnd::Strong)
+            | Event::Code(_)
+    )
+}
+
+/// The text behind a span's attributes, if it begins with some.
+fn without_attributes(text: &str) -> &str {
+    let rest = text
+        .strip_prefix('{')
+        .filter(|attributes| attributes.starts_with(['.', ':', '#']))
+        .and_then(|attributes| attributes.split_once('}'));
+    rest.map_or(text, |(_attributes, rest)| rest)
 }
 
 struct Image {
@@ -67,7 +88,11 @@ struct Image {
 
 impl Reader<'_> {
     fn event(&mut self, event: Event<'_>) {
+        let after_span = std::mem::replace(&mut self.after_span, ends_span(&event));
         match event {
+            Event::Text(text) if after_span && !self.outline.in_code() => {
+                self.text(without_attributes(&text));
+            }
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.indented => self.block.push_str(&text),
@@ -206,4 +231,19 @@ impl Reader<'_> {
 
 fn holds_running_text(tag: TagEnd) -> bool {
     matches!(tag, TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::TableCell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_behind_a_span_are_not_text() {
+        assert_eq!(without_attributes("{.link-external} and more"), " and more");
+        assert_eq!(without_attributes("{:target=\"_blank\"}."), ".");
+        assert_eq!(without_attributes("{#here}"), "");
+        for text in ["{name} stays", "plain", "{.unclosed"] {
+            assert_eq!(without_attributes(text), text);
+        }
+    }
 }

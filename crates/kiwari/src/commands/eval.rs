@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use deadline::CpuPool;
 use embed::LocalEmbedder;
 use normalize::Limits;
 
 use crate::cli::{Eval, Mode};
 use crate::eval::collection::Collection;
-use crate::eval::formats::{Query, Run, read_corpus, read_json_lines, read_qrels, trec};
+use crate::eval::formats::{Qrels, Query, Run, read_corpus, read_json_lines, read_qrels, trec};
 use crate::eval::metrics::{Metrics, score};
 use crate::output;
 
@@ -21,6 +21,10 @@ pub(crate) async fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
     let articles = read_corpus(&arguments.corpus)?;
     let queries: Vec<Query> = read_json_lines(&arguments.queries)?;
     let qrels = read_qrels(&arguments.qrels)?;
+    if !articles.iter().any(|article| is_judged(&qrels, article.id.as_str())) {
+        let (corpus, qrels) = (arguments.corpus.display(), arguments.qrels.display());
+        bail!("no article of {corpus} is named in {qrels}");
+    }
     let embedder = match arguments.mode {
         Mode::Keyword => None,
         Mode::Vector | Mode::Hybrid => Some(Arc::new(
@@ -36,11 +40,15 @@ pub(crate) async fn run(arguments: &Eval) -> anyhow::Result<ExitCode> {
     }
     let metrics = score(&qrels, &run);
     if arguments.json {
-        output::json(&metrics)?
+        output::json(&metrics)?;
     } else {
-        output::line(&for_people(&metrics))?
+        output::line(&for_people(&metrics))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_judged(qrels: &Qrels, article: &str) -> bool {
+    qrels.values().any(|grades| grades.contains_key(article))
 }
 
 /// A question that is none (punctuation only, too long) has no results, as in the product.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use articles::{Problem, ReadOptions, Severity};
 use indicatif::{ProgressBar, ProgressStyle};
-use ingest::{DataDir, Progress};
+use ingest::{DataDir, Progress, Summary};
 use serde::Serialize;
 
 use crate::cli::Index;
@@ -36,6 +36,10 @@ pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<Ex
         output::json(&Report::of(&indexed))?;
     } else {
         indexed.problems.iter().for_each(|problem| output::remark(&problem_line(problem)));
+        indexed.empty.iter().for_each(|path| output::remark(&format!("empty: {path}")));
+        if let Some(warning) = shrinking(&indexed.summary) {
+            output::remark(&warning);
+        }
         output::line(&summary_lines(arguments, &indexed))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -51,6 +55,18 @@ fn problem_line(problem: &Problem) -> String {
 
 fn count(problems: &[Problem], severity: Severity) -> usize {
     problems.iter().filter(|problem| problem.severity == severity).count()
+}
+
+/// Says so when most of what was there is gone: it may have been the wrong folder.
+fn shrinking(summary: &Summary) -> Option<String> {
+    let before = summary.removed + summary.changed + summary.unchanged;
+    (summary.removed * 2 > before).then(|| {
+        format!(
+            "warning: {} of the {before} articles that were published are gone; \
+             to bring them back, index their folder again",
+            summary.removed
+        )
+    })
 }
 
 fn summary_lines(arguments: &Index, indexed: &Indexed) -> String {

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use catalog::Catalog;
-use deadline::Deadline;
-use domain::Role;
+use deadline::{CancelFlag, Deadline};
+use domain::{Filter, Role};
 use ingest::DataDir;
 use ledger::{Ledger, Recorder};
+use search::KeywordRequest;
 use server::{Knowledge, Service, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -50,8 +51,8 @@ pub(crate) async fn serve(
     config.allotments.keys().for_each(|app| knowledge.announce(app.clone()));
     let mut follower =
         Follower::new(data, catalog.clone(), engine.pool.clone(), Arc::clone(&knowledge));
-    warm_up(engine).await;
     follower.catch_up().await?;
+    warm_up(engine, &knowledge).await;
 
     let settings = Settings {
         allotment: config.allotment,
@@ -91,8 +92,24 @@ async fn start_ledger(data: &DataDir) -> Option<Ledger> {
 }
 
 /// The first question of the morning should not be the slow one.
-async fn warm_up(engine: &Engine) {
-    let text = ["How do I sign in? サインインするには？".to_owned()];
+async fn warm_up(engine: &Engine, knowledge: &Knowledge) {
+    const QUESTION: &str = "How do I sign in? サインインするには？";
+    for (_, generation) in knowledge.overview() {
+        let Some(generation) = generation else { continue };
+        let search = move |cancel: &CancelFlag| {
+            let filter = Filter::default();
+            let request = KeywordRequest {
+                text: QUESTION,
+                filter: &filter,
+                k: 1,
+                last_word_is_prefix: false,
+            };
+            // Only its side effects count: pages read, dictionaries loaded.
+            let _found = generation.keyword().search(&request, cancel);
+        };
+        let _in_time = engine.pool.run(Deadline::after(WARM_UP), search).await;
+    }
+    let text = [QUESTION.to_owned()];
     let warmed = engine.embedder.embed(&text, Role::Query, Deadline::after(WARM_UP)).await;
     if let Err(fault) = warmed {
         tracing::warn!(error = &fault as &dyn std::error::Error, "the embedder did not warm up");

@@ -17,8 +17,9 @@ use super::collection::Collection;
 use super::error::KeywordError;
 use super::question::Question;
 use super::schema::{Fields, Payload, schema, tokenizers};
-use super::scoring::{Scores, Stopped, score};
+use super::scoring::{Scores, score};
 use super::top::{admitted, top};
+use super::watch::{Stopped, Watch};
 
 /// A committed index, opened. Immutable, and cheap to share behind an `Arc`.
 pub struct KeywordIndex {
@@ -48,8 +49,6 @@ pub struct KeywordRequest<'a> {
 pub struct KeywordHits {
     /// Best first; equal scores in the order of passage ids.
     pub hits: Vec<KeywordHit>,
-    /// Distinct content words of the question.
-    pub question_words: usize,
 }
 
 /// A passage that holds something of the question.
@@ -73,6 +72,14 @@ impl KeywordIndex {
         if !dir.join("meta.json").exists() {
             return Err(KeywordError::Missing { dir: dir.to_owned() });
         }
+        // tantivy trusts its files' lengths, and panics on some damaged ones.
+        std::panic::catch_unwind(|| Self::open_undamaged(dir)).unwrap_or_else(|_panic| {
+            let detail = "its files are not what was written".to_owned();
+            Err(KeywordError::Damaged { dir: dir.to_owned(), detail })
+        })
+    }
+
+    fn open_undamaged(dir: &Path) -> Result<Self, KeywordError> {
         let index = Index::open_in_dir(dir).map_err(KeywordError::while_doing("open", dir))?;
         let payload = index.load_metas().map_err(KeywordError::while_doing("open", dir))?.payload;
         let profile = Payload::read(payload.as_deref(), dir)?;
@@ -144,15 +151,6 @@ impl KeywordIndex {
         }
     }
 
-    /// Those of the passages that exist, in the order of `ids`.
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
-    pub fn passages(&self, ids: &[PassageId]) -> Result<Vec<Arc<Passage>>, KeywordError> {
-        ids.iter().filter_map(|id| self.passage(*id).transpose()).collect()
-    }
-
     /// The passages that answer the request best. Any text is a valid question; one without content words
     /// finds nothing.
     ///
@@ -164,26 +162,11 @@ impl KeywordIndex {
         request: &KeywordRequest<'_>,
         cancel: &CancelFlag,
     ) -> Result<KeywordHits, KeywordError> {
-        let reading = KeywordError::while_doing("search", &self.dir);
-        let question = Question::read(request.text, self.analyzer(), request.last_word_is_prefix);
-        let question_words = question.words.len();
-        let scores =
-            score(question, &self.searcher, &self.collection, cancel).map_err(|stopped| {
-                match stopped {
-                    Stopped::Cancelled => KeywordError::Cancelled,
-                    Stopped::Failed(error) => reading(error),
-                }
+        let (scores, slots) =
+            self.best(request, Watch::over(cancel)).map_err(|stopped| match stopped {
+                Stopped::Cancelled => KeywordError::Cancelled,
+                Stopped::Failed(error) => KeywordError::new("search", &self.dir, error),
             })?;
-        let admitted = admitted(request.filter, &self.fields, &self.searcher, &self.collection)
-            .map_err(&reading)?;
-        let slots = top(
-            &scores.relevance,
-            admitted.as_deref(),
-            request.k,
-            &self.searcher,
-            &self.collection,
-        )
-        .map_err(&reading)?;
         let mut hits = Vec::with_capacity(slots.len());
         for slot in slots {
             if cancel.is_raised() {
@@ -194,7 +177,21 @@ impl KeywordIndex {
         hits.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| a.passage.id.cmp(&b.passage.id))
         });
-        Ok(KeywordHits { hits, question_words })
+        Ok(KeywordHits { hits })
+    }
+
+    /// All scores, and the slots of the best of them that the filter admits.
+    fn best(
+        &self,
+        request: &KeywordRequest<'_>,
+        mut watch: Watch<'_>,
+    ) -> Result<(Scores, Vec<usize>), Stopped> {
+        let Self { fields, searcher, collection, .. } = self;
+        let question = Question::read(request.text, self.analyzer(), request.last_word_is_prefix);
+        let scores = score(question, searcher, collection, &mut watch)?;
+        let admitted = admitted(request.filter, fields, searcher, collection, &mut watch)?;
+        let slots = top(&scores.relevance, admitted.as_deref(), request.k, searcher, collection)?;
+        Ok((scores, slots))
     }
 
     fn hit(&self, slot: usize, scores: &Scores) -> Result<KeywordHit, KeywordError> {

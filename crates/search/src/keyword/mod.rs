@@ -7,6 +7,7 @@
 
 mod collection;
 mod error;
+mod highlight;
 mod index;
 mod link;
 mod question;
@@ -15,8 +16,11 @@ mod schema;
 mod scoring;
 mod tokens;
 mod top;
+mod watch;
 mod writer;
 
 pub use error::KeywordError;
+pub use highlight::Highlighter;
 pub use index::{KeywordHit, KeywordHits, KeywordIndex, KeywordRequest};
+pub use schema::FORMAT;
 pub use writer::{KeywordStats, KeywordWriter};

@@ -15,8 +15,9 @@ use tantivy::{TantivyDocument, Term};
 use super::error::KeywordError;
 use super::tokens::{Bigrams, Words};
 
-/// Changes whenever an index must be built anew: fields, stored form, or how words are cut.
-const FORMAT: u32 = 1;
+/// The format of a keyword index. Changes whenever one must be built anew for the sake of its fields or their
+/// stored form; how words are cut has a version of its own, [`analysis::VERSION`].
+pub const FORMAT: u32 = 1;
 
 const WORDS: &str = "words";
 const BIGRAMS: &str = "bigrams";

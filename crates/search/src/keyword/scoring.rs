@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use deadline::CancelFlag;
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
@@ -13,9 +12,8 @@ use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
 use super::collection::{Collection, ScoredField, lengths};
 use super::question::{Asked, MOST_BIGRAMS, MOST_WORDS, Question};
 use super::ranking::{BIGRAM_SHARE, idf, saturated};
+use super::watch::{Stopped, Watch};
 
-/// Postings between two looks at the cancel flag: tens of microseconds of work.
-const POSTINGS_BETWEEN_LOOKS: usize = 4096;
 /// Continuations of an unfinished word that are looked for, most frequent first.
 const MOST_CONTINUATIONS: usize = 32;
 /// Terms looked through for them, per field and segment.
@@ -31,31 +29,18 @@ pub(super) struct Scores {
     pub(super) asked: f32,
 }
 
-/// Nobody waits for the scores any more, or the index cannot be read.
-pub(super) enum Stopped {
-    Cancelled,
-    Failed(tantivy::TantivyError),
-}
-
-impl<E: Into<tantivy::TantivyError>> From<E> for Stopped {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
 pub(super) fn score(
     question: Question,
     searcher: &Searcher,
     collection: &Collection,
-    cancel: &CancelFlag,
+    watch: &mut Watch<'_>,
 ) -> Result<Scores, Stopped> {
     let mut pass = Pass {
         searcher,
         collection,
-        cancel,
+        watch,
         frequencies: vec![0.0; collection.slots],
         touched: Vec::new(),
-        postings_until_look: POSTINGS_BETWEEN_LOOKS,
     };
     let mut scores = Scores {
         relevance: vec![0.0; collection.slots],
@@ -80,22 +65,21 @@ pub(super) fn score(
 }
 
 /// The work of one search.
-struct Pass<'a> {
+struct Pass<'a, 'c> {
     searcher: &'a Searcher,
     collection: &'a Collection,
-    cancel: &'a CancelFlag,
+    watch: &'a mut Watch<'c>,
     /// Of the word at hand, its weighted frequency per slot; all zero between words.
     frequencies: Vec<f32>,
     /// The slots where it is not zero.
     touched: Vec<usize>,
-    postings_until_look: usize,
 }
 
-impl Pass<'_> {
+impl Pass<'_, '_> {
     /// Fills in the frequencies of `asked`, and returns its idf.
     fn count(&mut self, asked: &Asked, fields: &[ScoredField]) -> Result<f32, Stopped> {
         let continuations = match &asked.prefix {
-            Some(prefix) => continuations(prefix, &asked.terms, fields, self.searcher)?,
+            Some(prefix) => continuations(prefix, &asked.terms, fields, self.searcher, self.watch)?,
             None => Vec::new(),
         };
         let starts = self.collection.starts.iter().copied();
@@ -124,7 +108,7 @@ impl Pass<'_> {
         let lengths = lengths(segment, scored.field)?;
         let mut doc = postings.doc();
         while doc != TERMINATED {
-            self.look_at_the_flag()?;
+            self.watch.step()?;
             if !segment.is_deleted(doc) {
                 let length = lengths.fieldnorm(doc);
                 let slot = start + doc as usize;
@@ -138,15 +122,6 @@ impl Pass<'_> {
             doc = postings.advance();
         }
         Ok(())
-    }
-
-    fn look_at_the_flag(&mut self) -> Result<(), Stopped> {
-        self.postings_until_look -= 1;
-        if 0 < self.postings_until_look {
-            return Ok(());
-        }
-        self.postings_until_look = POSTINGS_BETWEEN_LOOKS;
-        if self.cancel.is_raised() { Err(Stopped::Cancelled) } else { Ok(()) }
     }
 
     /// Hands out the frequencies that are not zero, and clears them.
@@ -196,11 +171,12 @@ fn continuations(
     known: &[String],
     fields: &[ScoredField],
     searcher: &Searcher,
-) -> tantivy::Result<Vec<String>> {
+    watch: &mut Watch<'_>,
+) -> Result<Vec<String>, Stopped> {
     let mut found = BTreeMap::<String, u64>::new();
     for segment in searcher.segment_readers() {
         for scored in fields {
-            add_continuations(prefix, segment, scored.field, &mut found)?;
+            add_continuations(prefix, segment, scored.field, &mut found, watch)?;
         }
     }
     let mut found: Vec<(String, u64)> =
@@ -215,13 +191,16 @@ fn add_continuations(
     segment: &SegmentReader,
     field: Field,
     found: &mut BTreeMap<String, u64>,
-) -> tantivy::Result<()> {
+    watch: &mut Watch<'_>,
+) -> Result<(), Stopped> {
+    watch.look()?;
     let index = segment.inverted_index(field)?;
     let mut terms = index.terms().range().ge(prefix.as_bytes()).into_stream()?;
     for _ in 0..MOST_TERMS_SCANNED {
         if !terms.advance() || !terms.key().starts_with(prefix.as_bytes()) {
             break;
         }
+        watch.step()?;
         if let Ok(term) = std::str::from_utf8(terms.key()) {
             *found.entry(term.to_owned()).or_default() += u64::from(terms.value().doc_freq);
         }

@@ -1,6 +1,7 @@
 //! The best few passages, in an order that depends on nothing but scores and ids.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use domain::Filter;
 use tantivy::schema::IndexRecordOption;
@@ -8,6 +9,7 @@ use tantivy::{DocSet, Searcher, TERMINATED, Term};
 
 use super::collection::Collection;
 use super::schema::{Fields, ID};
+use super::watch::{Stopped, Watch};
 
 /// Per slot, whether the filter admits the passage; `None` when it admits all.
 pub(super) fn admitted(
@@ -15,12 +17,11 @@ pub(super) fn admitted(
     fields: &Fields,
     searcher: &Searcher,
     collection: &Collection,
-) -> tantivy::Result<Option<Vec<bool>>> {
-    let lang = filter.lang.map(|lang| fields.lang_term(lang));
-    let tags = filter.tags.iter().map(|tag| fields.tag_term(tag));
+    watch: &mut Watch<'_>,
+) -> Result<Option<Vec<bool>>, Stopped> {
     let mut admitted: Option<Vec<bool>> = None;
-    for condition in lang.into_iter().chain(tags) {
-        let mut holds = holding(&condition, searcher, collection)?;
+    for condition in conditions(filter, fields) {
+        let mut holds = holding(&condition, searcher, collection, watch)?;
         if let Some(so_far) = &admitted {
             holds.iter_mut().zip(so_far).for_each(|(holds, so_far)| *holds &= so_far);
         }
@@ -29,12 +30,21 @@ pub(super) fn admitted(
     Ok(admitted)
 }
 
+/// The terms that a passage must hold, each once: they come from callers, and each costs a pass.
+fn conditions(filter: &Filter, fields: &Fields) -> BTreeSet<Term> {
+    let lang = filter.lang.map(|lang| fields.lang_term(lang));
+    let tags = filter.tags.iter().map(|tag| fields.tag_term(tag));
+    lang.into_iter().chain(tags).collect()
+}
+
 /// Per slot, whether the passage holds `term`.
 fn holding(
     term: &Term,
     searcher: &Searcher,
     collection: &Collection,
-) -> tantivy::Result<Vec<bool>> {
+    watch: &mut Watch<'_>,
+) -> Result<Vec<bool>, Stopped> {
+    watch.look()?;
     let mut holds = vec![false; collection.slots];
     for (segment, start) in searcher.segment_readers().iter().zip(&collection.starts) {
         let index = segment.inverted_index(term.field())?;
@@ -43,6 +53,7 @@ fn holding(
         };
         let mut doc = postings.doc();
         while doc != TERMINATED {
+            watch.step()?;
             holds[start + doc as usize] = true;
             doc = postings.advance();
         }
@@ -115,4 +126,25 @@ fn with_least_ids(
     found.sort_unstable();
     slots.extend(found.into_iter().take(count).map(|(_, slot)| slot));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Language;
+
+    use super::*;
+    use crate::keyword::schema::schema;
+
+    #[test]
+    fn a_tag_named_twice_is_one_condition() {
+        let (_, fields) = schema();
+        let check = |lang, tags: &[&str], count| {
+            let filter = Filter { lang, tags: tags.iter().map(|&tag| tag.to_owned()).collect() };
+            assert_eq!(conditions(&filter, &fields).len(), count, "{filter:?}");
+        };
+        check(None, &[], 0);
+        check(None, &["ios", "beta", "ios"], 2);
+        // A tag that reads like a language is not one.
+        check(Some(Language::ENGLISH), &["en", "en"], 2);
+    }
 }

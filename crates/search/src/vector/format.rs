@@ -15,7 +15,8 @@ use std::ops::Range;
 compile_error!("vector files are mapped as they are and hold little-endian numbers");
 
 const MAGIC: &[u8; 8] = b"KIWARIVF";
-const VERSION: u32 = 1;
+/// The format of a vector file, in its header. Changes with the layout and with what a section holds.
+pub const FORMAT: u32 = 1;
 
 /// Where the sections begin.
 pub(super) const HEADER_BYTES: usize = 512;
@@ -90,7 +91,7 @@ impl Header {
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut fields = Vec::with_capacity(HEADER_BYTES);
         fields.extend_from_slice(MAGIC);
-        fields.extend_from_slice(&VERSION.to_le_bytes());
+        fields.extend_from_slice(&FORMAT.to_le_bytes());
         fields.extend_from_slice(&self.dimensions.to_le_bytes());
         fields.extend_from_slice(&self.rows.to_le_bytes());
         for extent in &self.extents {
@@ -117,8 +118,8 @@ impl Header {
             return Err("it does not begin like one".to_owned());
         }
         let version = u32::from_le_bytes(fields.take());
-        if version != VERSION {
-            return Err(format!("it has version {version}, this program reads version {VERSION}"));
+        if version != FORMAT {
+            return Err(format!("it has version {version}, this program reads version {FORMAT}"));
         }
         if blake3::hash(&header[..CHECKSUM_AT]).as_bytes() != &header[CHECKSUM_AT..] {
             return Err("its header was changed".to_owned());

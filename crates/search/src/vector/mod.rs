@@ -18,5 +18,6 @@ mod writer;
 
 pub use error::VectorError;
 pub use file::VectorFile;
+pub use format::FORMAT;
 pub use index::{EmbeddedVectors, IndexMismatch};
 pub use writer::VectorWriter;

@@ -79,6 +79,16 @@ fn a_question_that_shares_no_word_gets_the_start_of_the_best_passage() {
 }
 
 #[test]
+fn what_completes_the_best_sentence_is_quoted_even_where_little_speaks_for_that() {
+    // No word in common, far down the passage, and none of them can stand without the one before.
+    let text = "Where does it go?\n\nWhen?\n\nIt goes to the bin. It stays there for a month.";
+    let hits = hits([passage("en/bin", 0, "", "", text)]);
+    let asked = question("en", "bonjour");
+    let answer = templated(&asked, &hits, &analyzer(), &TemplateSettings::STANDARD);
+    assert!(answer.text.contains("It stays there for a month."), "{}", answer.text);
+}
+
+#[test]
 fn the_questions_language_is_preferred_among_hits_in_both() {
     let japanese_second = [fixtures::trash(), fixtures::trash_ja()];
     insta::assert_snapshot!(answer("ja", "削除した写真を元に戻したい", &japanese_second));
