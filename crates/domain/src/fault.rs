@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use deadline::{Interrupted, OutOfTime};
 
@@ -16,6 +17,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 pub struct Fault {
     kind: FaultKind,
     source: BoxError,
+    retry_after: Option<Duration>,
 }
 
 /// One kind per decision that some caller takes; each maps to exactly one [`Reason`].
@@ -44,7 +46,20 @@ pub enum FaultKind {
 impl Fault {
     /// A fault of `kind`, caused by `source`.
     pub fn new(kind: FaultKind, source: impl Into<BoxError>) -> Self {
-        Self { kind, source: source.into() }
+        Self { kind, source: source.into(), retry_after: None }
+    }
+
+    /// The same fault, of which another try of the same call may be rid once `after` has passed.
+    #[must_use]
+    pub fn passing(self, after: Duration) -> Self {
+        Self { retry_after: Some(after), ..self }
+    }
+
+    /// How long the far side wants to be left alone before another try; `None` if another try would fail the
+    /// same way.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// What to decide on.

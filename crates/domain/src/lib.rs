@@ -6,6 +6,7 @@
 mod answer;
 mod app;
 mod article;
+mod call;
 mod fault;
 mod filter;
 mod generation;
@@ -20,6 +21,7 @@ mod vector;
 pub use answer::{Answer, AnswerKind, Citation, ModelUse};
 pub use app::{AppName, InvalidAppName};
 pub use article::{Article, ArticleId, ContentHash, Section};
+pub use call::{Call, RequestName};
 pub use fault::{BoxError, Fault, FaultKind};
 pub use filter::Filter;
 pub use generation::GenerationId;
@@ -28,7 +30,7 @@ pub use language::{InvalidLanguage, Language, Script};
 pub use passage::{InvalidPassageId, Passage, PassageId};
 pub use question::Question;
 pub use seam::{
-    Delta, DeltaStream, Embedder, FinishReason, GenerateLimits, Generator, Prompt, Role,
+    Delta, DeltaStream, Embedder, FinishReason, GenerateLimits, Generator, Prompt, Role, Usage,
     VectorIndex,
 };
 pub use stage::{Degradation, Outcome, Reason, Stage, StageReport};

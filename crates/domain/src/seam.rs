@@ -4,11 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadline::Deadline;
 use futures_util::stream::BoxStream;
 
 use crate::{
-    EmbedderId, Fault, Filter, GenerationId, Language, Neighbour, Passage, Question, Vector,
+    Call, EmbedderId, Fault, Filter, GenerationId, Language, Neighbour, Passage, Question, Vector,
 };
 
 /// What a text is embedded as; some models treat the two differently.
@@ -37,12 +36,7 @@ pub trait Embedder: Send + Sync + fmt::Debug {
     /// # Cancel safety
     ///
     /// Dropping the future abandons the work.
-    async fn embed(
-        &self,
-        texts: &[String],
-        role: Role,
-        deadline: Deadline,
-    ) -> Result<Vec<Vector>, Fault>;
+    async fn embed(&self, texts: &[String], role: Role, call: &Call) -> Result<Vec<Vector>, Fault>;
 }
 
 /// Finds the nearest passages of one generation.
@@ -59,7 +53,7 @@ pub trait VectorIndex: Send + Sync + fmt::Debug {
         vector: &Vector,
         filter: &Filter,
         k: usize,
-        deadline: Deadline,
+        call: &Call,
     ) -> Result<Vec<Neighbour>, Fault>;
 }
 
@@ -75,7 +69,12 @@ pub struct Prompt {
 /// Bounds on one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GenerateLimits {
+    /// The output is cut there, thinking included.
     pub max_output_tokens: u32,
+    /// How long an answer is asked for, so that it is whole rather than cut.
+    pub answer_tokens: u32,
+    /// Whether the model may think first, where it can.
+    pub reasoning: bool,
 }
 
 /// One event of a generation's stream.
@@ -85,8 +84,23 @@ pub enum Delta {
     Text(String),
     /// The model is done; nothing follows but usage.
     Finish(FinishReason),
-    /// Tokens so far; the last one counts.
-    Usage { input_tokens: u64, output_tokens: u64 },
+    /// Tokens so far, each time from the start; the last one counts.
+    Usage(Usage),
+    /// The model that writes, where it is not the one asked for.
+    Served(String),
+}
+
+/// Tokens of one call, as they will be billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Those read from a cache included.
+    pub input_tokens: u64,
+    /// Of the input, read from the provider's cache.
+    pub cached_tokens: u64,
+    /// Text and thinking.
+    pub output_tokens: u64,
+    /// Of the output, thinking.
+    pub thinking_tokens: u64,
 }
 
 /// Why a model stopped.
@@ -96,6 +110,8 @@ pub enum FinishReason {
     Stop,
     /// Its token cap was reached.
     Length,
+    /// It says that the passages do not answer.
+    Declined,
 }
 
 /// A generation under way; dropping it closes the connection to the model.
@@ -106,6 +122,10 @@ pub trait Generator: Send + Sync + fmt::Debug {
     /// The configured model's name.
     fn model(&self) -> &str;
 
-    /// Starts writing. A stream that ends without [`Delta::Finish`] was cut off; the first `Err` ends it.
-    fn stream(&self, prompt: Prompt, limits: GenerateLimits, deadline: Deadline) -> DeltaStream;
+    /// About how many tokens the model would have to read for `prompt`.
+    fn input_tokens(&self, prompt: &Prompt) -> u64;
+
+    /// Starts writing, by the call's deadline at the latest. A stream that ends without [`Delta::Finish`] was cut
+    /// off; the first `Err` ends it.
+    fn stream(&self, prompt: Prompt, limits: GenerateLimits, call: Call) -> DeltaStream;
 }

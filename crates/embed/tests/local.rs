@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use deadline::{CpuPool, Deadline};
-use domain::{Embedder, FaultKind, Role, Vector};
+use domain::{Call, Embedder, FaultKind, Role, Vector};
 use embed::{LocalEmbedder, ModelError};
 use tempfile::TempDir;
 
@@ -77,11 +77,11 @@ fn the_bundled_model_is_the_vendored_one() {
 async fn many_texts_come_back_in_order() {
     let embedder = embedder();
     let texts: Vec<String> = (0..20).map(|number| format!("question number {number}")).collect();
-    let deadline = Deadline::after(Duration::from_secs(60));
-    let vectors = embedder.embed(&texts, Role::Passage, deadline).await.unwrap();
+    let call = Call::background("test", Deadline::after(Duration::from_secs(60)));
+    let vectors = embedder.embed(&texts, Role::Passage, &call).await.unwrap();
     let expected: Vec<_> = texts.iter().map(|text| embedder.embed_now(text)).collect();
     assert_eq!(vectors, expected);
-    assert_eq!(embedder.embed(&[], Role::Query, deadline).await.unwrap(), []);
+    assert_eq!(embedder.embed(&[], Role::Query, &call).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,8 +89,8 @@ async fn waiting_for_a_core_ends_with_the_deadline() {
     let pool = CpuPool::new(NonZeroUsize::MIN);
     let embedder = LocalEmbedder::from_files(&model_folder(), pool.clone()).unwrap();
     let _held = pool.occupy(Deadline::after(Duration::from_secs(1))).await.unwrap();
-    let deadline = Deadline::after(Duration::from_millis(20));
-    let fault = embedder.embed(&["late".to_owned()], Role::Query, deadline).await.unwrap_err();
+    let call = Call::background("test", Deadline::after(Duration::from_millis(20)));
+    let fault = embedder.embed(&["late".to_owned()], Role::Query, &call).await.unwrap_err();
     assert_eq!(fault.kind(), FaultKind::Timeout);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::Deadline;
-use domain::{Embedder, Fault, FaultKind, Passage, PassageId, Role, Vector};
+use domain::{Call, Embedder, Fault, FaultKind, Passage, PassageId, Role, Vector};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use search::VectorFile;
 use thiserror::Error;
@@ -105,8 +105,8 @@ async fn embed<K: Eq + Hash>(
 
 async fn call(batch: &[String], embedder: &Arc<dyn Embedder>) -> Result<Vec<Vector>, IngestError> {
     let failed = |source| IngestError::Embed { embedder: embedder.id().to_string(), source };
-    let vectors =
-        embedder.embed(batch, Role::Passage, Deadline::after(CALL_LIMIT)).await.map_err(failed)?;
+    let call = Call::background("index", Deadline::after(CALL_LIMIT));
+    let vectors = embedder.embed(batch, Role::Passage, &call).await.map_err(failed)?;
     // One too few would give every later passage its neighbour's vector.
     if vectors.len() == batch.len() {
         Ok(vectors)

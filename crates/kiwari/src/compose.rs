@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use deadline::CpuPool;
-use domain::{Embedder, GenerateLimits};
+use domain::Embedder;
 use embed::LocalEmbedder;
-use pipeline::{Parts, Pipeline};
+use pipeline::{ExtraCallsByStage, Parts, Pipeline};
 use template::TemplateSettings;
-
-/// Tokens of a generated answer at most, until they are sized by the time that is left.
-const MAX_OUTPUT_TOKENS: u32 = 512;
 
 /// What every command needs that answers or indexes.
 #[derive(Clone, Debug)]
@@ -33,8 +30,8 @@ impl Engine {
         Pipeline::new(Parts {
             pool: self.pool.clone(),
             embedders: vec![Arc::clone(&self.embedder)],
-            generator: None,
-            generate_limits: GenerateLimits { max_output_tokens: MAX_OUTPUT_TOKENS },
+            models: None,
+            extra_calls: ExtraCallsByStage::default(),
             template: TemplateSettings::STANDARD,
         })
     }

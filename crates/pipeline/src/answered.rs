@@ -2,7 +2,7 @@
 
 use domain::{Answer, Degradation, Hit, ModelUse, StageReport};
 
-use crate::Trace;
+use crate::{ModelCall, Trace};
 
 /// An answer, and how it came about.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct Answered {
     /// In the pipeline's order.
     pub stages: Vec<StageReport>,
     pub model: Option<ModelUse>,
+    /// Every call of a model, in order.
+    pub calls: Vec<ModelCall>,
     pub trace: Trace,
 }
 

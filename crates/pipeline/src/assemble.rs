@@ -7,22 +7,37 @@ use template::citations::{self, Checked};
 use template::sentence::cut_at_sentence;
 use tokio::time::Instant;
 
+use crate::calls::Fate;
+use crate::drafts::Closed;
 use crate::drive::Run;
+use crate::policy::Model;
 use crate::{Answered, Found};
+
+/// What a model's draft came to.
+struct Written {
+    draft: usize,
+    checked: Checked,
+    whole: bool,
+}
 
 impl Run<'_> {
     /// The best answer in hand.
     pub(crate) fn into_answered(mut self) -> Answered {
         let hits = self.take_hits();
-        let answer = match self.generated(&hits) {
-            Some(answer) => {
-                self.table.skipped(Stage::Template, Instant::now(), None);
-                answer
-            }
-            None => self.templated(&hits),
+        let (answer, model) = match self.written(&hits) {
+            Some(written) => self.generated(written),
+            None => (self.templated(&hits), None),
         };
-        let model = self.model_use(&answer);
-        Answered { answer, hits, stages: self.table.into_reports(), model, trace: self.trace }
+        self.telling.up_to(&answer.text);
+        let calls = self.drafts.take_calls();
+        Answered {
+            answer,
+            hits,
+            stages: self.table.into_reports(),
+            model,
+            calls,
+            trace: self.trace,
+        }
     }
 
     /// The passages in hand.
@@ -37,24 +52,41 @@ impl Run<'_> {
         self.fused.as_mut().map(|fused| std::mem::take(&mut fused.hits)).unwrap_or_default()
     }
 
-    /// What the model wrote, if it can be used: whole, or up to its last whole sentence, with citations
-    /// that hold.
-    fn generated(&mut self, hits: &[Hit]) -> Option<Answer> {
+    /// What a model wrote, if it can be used: whole, or up to its last whole sentence, with citations that
+    /// hold. A model that declined has said all it has to say.
+    fn written(&mut self, hits: &[Hit]) -> Option<Written> {
         let whole = self.table.outcome(Stage::Generate)? == Outcome::Ok;
-        let text =
-            if whole { Some(self.writing.text()) } else { cut_at_sentence(self.writing.text()) };
-        let passages: Vec<Arc<Passage>> = hits.iter().map(|hit| hit.passage.clone()).collect();
-        let analyzer = self.request.generation.keyword().analyzer();
-        let Checked { text, citations, supported } = citations::check(text?, &passages, &analyzer);
-        if !supported {
-            // A text that broke off has its reason already.
-            if whole {
-                self.table.overrule(Stage::Generate, Outcome::Failed, Reason::Unsupported);
-            }
+        if self.table.reason(Stage::Generate) == Some(Reason::Declined) {
             return None;
         }
+        let passages: Vec<Arc<Passage>> = hits.iter().map(|hit| hit.passage.clone()).collect();
+        let analyzer = self.request.generation.keyword().analyzer();
+        let (draft, closed) = self.drafts.best()?;
+        let text = closed.writing.text();
+        let text = if whole { Some(text) } else { cut_at_sentence(text) };
+        let checked = citations::check(text?, &passages, &analyzer);
+        if checked.supported {
+            return Some(Written { draft, checked, whole });
+        }
+        // A text that broke off has its reason already.
+        if whole {
+            self.table.overrule(Stage::Generate, Outcome::Failed, Reason::Unsupported);
+            self.drafts.judge(draft, Fate::Lost(Reason::Unsupported));
+        }
+        None
+    }
+
+    fn generated(&mut self, written: Written) -> (Answer, Option<ModelUse>) {
+        let Written { draft, checked: Checked { text, citations, .. }, whole } = written;
+        self.drafts.judge(draft, Fate::Used);
+        self.table.skipped(Stage::Template, Instant::now(), None);
+        let used = self.drafts.get(draft);
+        if whole && used.is_some_and(|closed| closed.model == Model::Lighter) {
+            self.table.overrule(Stage::Generate, Outcome::Ok, Reason::Downgraded);
+        }
+        let model = used.map(|closed| self.model_use(closed));
         let kind = if whole { AnswerKind::Generated } else { AnswerKind::Partial };
-        Some(Answer { kind, text, lang: self.request.question.lang(), citations })
+        (Answer { kind, text, lang: self.request.question.lang(), citations }, model)
     }
 
     /// Sentences of the articles themselves, or why there are none.
@@ -81,17 +113,15 @@ impl Run<'_> {
         answer
     }
 
-    fn model_use(&self, answer: &Answer) -> Option<ModelUse> {
-        let generator = self.pipeline.parts.generator.as_ref()?;
-        if !matches!(answer.kind, AnswerKind::Generated | AnswerKind::Partial) {
-            return None;
+    fn model_use(&self, used: &Closed) -> ModelUse {
+        let models = self.pipeline.parts.models.as_ref();
+        let requested = models.map_or(used.call.model.as_str(), |models| models.primary.model());
+        let usage = used.writing.usage();
+        ModelUse {
+            requested: requested.to_owned(),
+            served: used.writing.served().unwrap_or(&used.call.model).to_owned(),
+            input_tokens: usage.map(|usage| usage.input_tokens),
+            output_tokens: usage.map(|usage| usage.output_tokens),
         }
-        let (input_tokens, output_tokens) = self.writing.tokens();
-        Some(ModelUse {
-            requested: generator.model().to_owned(),
-            served: generator.model().to_owned(),
-            input_tokens,
-            output_tokens,
-        })
     }
 }

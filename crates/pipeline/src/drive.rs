@@ -1,19 +1,36 @@
 //! The driver: does what the policy says until it says to finish.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
 use deadline::Deadline;
-use domain::{Delta, Fault, FaultKind, Outcome, Prompt, Reason, Stage, StageReport, Vector};
+use domain::{
+    Call, Delta, Fault, FaultKind, Outcome, Passage, Prompt, Reason, Stage, StageReport, Vector,
+};
+use template::citations::{self, Checked};
+use thiserror::Error;
 use tokio::time::{Duration, Instant};
 
+use crate::calls::Fate;
+use crate::drafts::Drafts;
 use crate::flights::{Event, Flights, Query};
 use crate::found::{Fused, Retrieved};
-use crate::policy::{self, Action, Plan, Progress, State};
+use crate::policy::{self, Action, Draft, Model, Plan, Progress, Purse, State, Why, Write};
 use crate::stages::StageTable;
+use crate::telling::Telling;
 use crate::trace::Trace;
 use crate::writing::{Ending, Writing};
 use crate::{Pipeline, Request, Wants};
 
 /// More candidates than are kept: a passage that is middling in both lists may win together.
 const CANDIDATES: usize = 50;
+
+/// Full jitter below this before a call is made again (AWS, "Exponential Backoff And Jitter"); there is one
+/// retry at most, so nothing grows.
+const BACKOFF: Duration = Duration::from_millis(50);
+
+/// A model that has finished is given this long to tell its tokens and close the stream.
+const CLOSING: Duration = Duration::from_millis(100);
 
 /// One request under way, or just ended.
 pub(crate) struct Run<'a> {
@@ -24,25 +41,43 @@ pub(crate) struct Run<'a> {
     pub(crate) trace: Trace,
     pub(crate) retrieved: Retrieved,
     pub(crate) fused: Option<Fused>,
-    pub(crate) writing: Writing,
+    pub(crate) drafts: Drafts,
+    pub(crate) telling: Telling<'a>,
     state: State,
     question_vector: Option<Vector>,
+    /// Of the stages whose call has failed and that may yet try again.
+    failures: Vec<(Stage, Fault)>,
+    /// When a generation that has finished is taken as it is.
+    closing: Option<Instant>,
 }
 
+/// A generation's stream ended without a word.
+#[derive(Debug, Error)]
+#[error("the stream ended before the model said that it had finished")]
+struct BrokenOff;
+
 /// Runs `request` through its stages; everything that was found is in the result.
-pub(crate) async fn run<'a>(pipeline: &'a Pipeline, request: &'a Request) -> Run<'a> {
-    let mut run = Run::new(pipeline, request);
+pub(crate) async fn run<'a>(
+    pipeline: &'a Pipeline,
+    request: &'a Request,
+    telling: Telling<'a>,
+) -> Run<'a> {
+    let mut run = Run::new(pipeline, request, telling);
     let mut flights = Flights::default();
     loop {
         run.fuse_once_settled();
         let now = Instant::now();
+        run.state.purse = run.purse();
         let action = policy::next(&run.plan, run.state, now);
         run.trace.note(&run.plan, now, action);
         match action {
             Action::Start { stage, until } => run.start(stage, until, now, &mut flights),
+            Action::Write(write) => run.write(write, now, &mut flights),
             Action::Skip { stage, reason } => run.skip(stage, now, reason),
             Action::Cut { stage } => run.cut(stage, now, &mut flights),
+            Action::GiveUp { stage } => run.give_up(stage, now),
             Action::Wait { until } => {
+                let until = run.closing.map_or(until, |closing| closing.min(until));
                 let event = flights.next(until).await;
                 run.take(event, &mut flights);
             }
@@ -52,7 +87,7 @@ pub(crate) async fn run<'a>(pipeline: &'a Pipeline, request: &'a Request) -> Run
 }
 
 impl<'a> Run<'a> {
-    fn new(pipeline: &'a Pipeline, request: &'a Request) -> Self {
+    fn new(pipeline: &'a Pipeline, request: &'a Request, telling: Telling<'a>) -> Self {
         let plan = pipeline.plan(request);
         let mut table = StageTable::new(request.start);
         table.add(StageReport {
@@ -71,57 +106,135 @@ impl<'a> Run<'a> {
             trace: Trace::new(&plan),
             retrieved: Retrieved::default(),
             fused: None,
-            writing: Writing::default(),
+            drafts: Drafts::new(request.start, Arc::clone(&pipeline.tally)),
+            telling,
             state: State::START,
             question_vector: None,
+            failures: Vec::new(),
+            closing: None,
         }
     }
 
     fn fuse_once_settled(&mut self) {
-        if self.fused.is_none() && self.state.retrieval_settled() {
-            let fused = self.retrieved.fuse(self.request.question.lang(), self.request.top_k);
-            self.state.answerable = fused.answerable;
-            self.fused = Some(fused);
+        if self.fused.is_some() || !self.state.retrieval_settled() {
+            return;
+        }
+        let fused = self.retrieved.fuse(self.request.question.lang(), self.request.top_k);
+        self.state.answerable = fused.answerable;
+        if self.request.wants == Wants::Answer {
+            self.telling.sources(&fused.hits);
+        }
+        self.fused = Some(fused);
+        if let Some(models) = &self.pipeline.parts.models {
+            self.state.input_tokens = models.primary.input_tokens(&self.prompt());
+        }
+    }
+
+    /// Whether an extra call would be paid for now.
+    fn purse(&self) -> Purse {
+        let extra = &self.pipeline.parts.extra_calls;
+        Purse {
+            embed_retry: extra.embed.would_retry(),
+            vector_retry: extra.vector.would_retry(),
+            generate_retry: extra.generate.would_retry(),
+            replacement: extra.generate.would_replace(),
         }
     }
 
     fn start(&mut self, stage: Stage, until: Instant, now: Instant, flights: &mut Flights) {
-        let deadline = Deadline::from_start(now, until.saturating_duration_since(now));
-        self.state.set(stage, Progress::Running);
-        self.table.started(stage, now);
+        if !self.pay_for_search(stage) {
+            return;
+        }
+        self.forget_failure(stage);
+        self.state.call(stage);
+        if self.state.calls(stage) <= 1 {
+            self.table.started(stage, now);
+        }
+        let call = self.call(stage, until, now);
         match stage {
-            Stage::Keyword => flights.start_keyword(self.query(), deadline),
-            Stage::Embed => self.start_embed(deadline, flights),
+            Stage::Keyword => flights.start_keyword(self.query(), call.deadline),
+            Stage::Embed => self.start_embed(call, flights),
             Stage::Vector => {
                 if let Some(vector) = self.question_vector.clone() {
-                    flights.start_vector(self.query(), vector, deadline);
+                    flights.start_vector(self.query(), vector, call);
                 }
             }
-            Stage::Generate => self.start_generate(deadline, flights),
-            Stage::Normalize | Stage::Template => {}
+            Stage::Normalize | Stage::Generate | Stage::Template => {}
         }
     }
 
-    fn start_embed(&self, deadline: Deadline, flights: &mut Flights) {
+    /// A first call fills the budget for extra ones, another one draws on it; `false` if somebody else has
+    /// just emptied it.
+    fn pay_for_search(&self, stage: Stage) -> bool {
+        let extra = &self.pipeline.parts.extra_calls;
+        let extra = match stage {
+            Stage::Embed => &extra.embed,
+            Stage::Vector => &extra.vector,
+            Stage::Normalize | Stage::Keyword | Stage::Generate | Stage::Template => return true,
+        };
+        if self.state.calls(stage) == 0 {
+            extra.first_call();
+            true
+        } else {
+            extra.pay_retry()
+        }
+    }
+
+    fn call(&self, stage: Stage, until: Instant, now: Instant) -> Call {
+        Call {
+            deadline: Deadline::from_start(now, until.saturating_duration_since(now)),
+            request: self.request.name.clone(),
+            attempt: self.state.calls(stage).max(1),
+        }
+    }
+
+    fn start_embed(&self, call: Call, flights: &mut Flights) {
         if let Some(embedder) = self.pipeline.embedder(self.request.generation.embedder()) {
             let text = self.request.question.text().to_owned();
-            flights.start_embed(embedder.clone(), text, deadline);
+            flights.start_embed(embedder.clone(), text, call);
         }
     }
 
-    fn start_generate(&self, deadline: Deadline, flights: &mut Flights) {
-        let Some(generator) = &self.pipeline.parts.generator else { return };
-        let hits = self.fused.as_ref().map_or(&[][..], |fused| &fused.hits);
-        let prompt = Prompt {
-            question: self.request.question.clone(),
-            passages: hits.iter().map(|hit| hit.passage.clone()).collect(),
-            answer_lang: self.request.question.lang(),
+    fn write(&mut self, write: Write, now: Instant, flights: &mut Flights) {
+        let Some(models) = &self.pipeline.parts.models else { return };
+        let extra = &self.pipeline.parts.extra_calls.generate;
+        let paid = match write.why {
+            Why::First => {
+                extra.first_call();
+                true
+            }
+            Why::Retry => extra.pay_retry(),
+            Why::Replace => extra.pay_replacement(),
         };
-        flights.start_generate(generator.stream(
-            prompt,
-            self.pipeline.parts.generate_limits,
-            deadline,
-        ));
+        if !paid {
+            return;
+        }
+        flights.abandon(Stage::Generate);
+        self.drafts.close(now, Fate::Replaced);
+        self.forget_failure(Stage::Generate);
+        self.state.call(Stage::Generate);
+        if write.why == Why::First {
+            self.table.started(Stage::Generate, now);
+        }
+        self.state.draft = Some(Draft { model: write.model, began: now, has_text: false });
+        let generator = models.get(write.model);
+        let call = self.call(Stage::Generate, write.until, now);
+        self.drafts.begin(write.model, generator.model(), call.attempt, now);
+        flights.start_generate(generator.stream(self.prompt(), write.limits, call));
+    }
+
+    fn prompt(&self) -> Prompt {
+        Prompt {
+            question: self.request.question.clone(),
+            passages: self.passages(),
+            answer_lang: self.request.question.lang(),
+        }
+    }
+
+    /// The passages in hand, in the order in which marks number them.
+    fn passages(&self) -> Vec<Arc<Passage>> {
+        let hits = self.fused.as_ref().map_or(&[][..], |fused| &fused.hits);
+        hits.iter().map(|hit| hit.passage.clone()).collect()
     }
 
     fn query(&self) -> Query {
@@ -142,7 +255,24 @@ impl<'a> Run<'a> {
 
     fn cut(&mut self, stage: Stage, now: Instant, flights: &mut Flights) {
         flights.abandon(stage);
-        self.settle(stage, now, Progress::Gone, Ending::OUT_OF_TIME);
+        let finished =
+            stage == Stage::Generate && self.drafts.writing().is_some_and(Writing::is_finished);
+        if finished {
+            self.end_writing(now);
+        } else {
+            self.end(stage, now, Progress::Gone, Ending::OUT_OF_TIME);
+        }
+    }
+
+    fn give_up(&mut self, stage: Stage, now: Instant) {
+        let ending = match self.forget_failure(stage) {
+            Some(fault) => {
+                self.pipeline.faults.note(stage, &fault);
+                Ending::of(&fault)
+            }
+            None => Ending::BROKEN,
+        };
+        self.end(stage, now, Progress::Gone, ending);
     }
 
     fn take(&mut self, event: Event, flights: &mut Flights) {
@@ -159,7 +289,13 @@ impl<'a> Run<'a> {
                 self.retrieved.vector =
                     self.land(Stage::Vector, now, result, |hits| !hits.is_empty());
             }
-            Event::Generate(event) => self.take_delta(event.as_ref(), now, flights),
+            Event::Generate(Some(Ok(delta))) => self.take_delta(delta, now),
+            Event::Generate(Some(Err(fault))) => self.broken(fault, now, flights),
+            Event::Generate(None) => self.ended_by_itself(now, flights),
+            Event::Time if self.closing.is_some_and(|closing| closing <= now) => {
+                flights.abandon(Stage::Generate);
+                self.end_writing(now);
+            }
             Event::Time => {}
         }
     }
@@ -175,58 +311,120 @@ impl<'a> Run<'a> {
         match result {
             Ok(value) => {
                 let progress = Progress::Delivered { useful: useful(&value) };
-                self.settle(stage, now, progress, Ending::WELL);
+                self.end(stage, now, progress, Ending::WELL);
                 Some(value)
             }
             Err(fault) => {
-                self.pipeline.faults.note(stage, &fault);
-                self.settle(stage, now, Progress::Gone, Ending::of(&fault));
+                self.failed(stage, fault, now);
                 None
             }
         }
     }
 
-    fn take_delta(
-        &mut self,
-        event: Option<&Result<Delta, Fault>>,
-        now: Instant,
-        flights: &mut Flights,
-    ) {
-        let Some(ending) = self.writing.take(event) else { return };
-        flights.abandon(Stage::Generate);
-        if let Some(Err(fault)) = event {
-            self.pipeline.faults.note(Stage::Generate, fault);
+    /// Leaves it to the policy whether a failed call is made again, where that may help.
+    fn failed(&mut self, stage: Stage, fault: Fault, now: Instant) {
+        match self.pause_before_another(stage, &fault) {
+            Some(pause) => {
+                self.state.set(stage, Progress::Failed { again: now + pause });
+                self.failures.push((stage, fault));
+            }
+            None => {
+                self.pipeline.faults.note(stage, &fault);
+                self.end(stage, now, Progress::Gone, Ending::of(&fault));
+            }
         }
+    }
+
+    /// How long to wait before another call of `stage`; `None` if it would fail the same way.
+    fn pause_before_another(&self, stage: Stage, fault: &Fault) -> Option<Duration> {
+        if let Some(after) = fault.retry_after() {
+            return Some(after.max(self.jitter(stage)));
+        }
+        // Another model may be well where this one is closed to us.
+        let closed = matches!(
+            fault.kind(),
+            FaultKind::BreakerOpen | FaultKind::Quota | FaultKind::Unavailable
+        );
+        let was_primary = self.state.draft.is_some_and(|draft| draft.model == Model::Primary);
+        let has_other = self.plan.writers.lighter.is_some() && was_primary;
+        (stage == Stage::Generate && closed && has_other).then_some(Duration::ZERO)
+    }
+
+    /// Spread over [`BACKOFF`] by the request's name, so that a replay waits as long.
+    fn jitter(&self, stage: Stage) -> Duration {
+        let mut hasher = DefaultHasher::new();
+        (&self.request.name, stage, self.state.calls(stage)).hash(&mut hasher);
+        let part = u32::try_from(hasher.finish() >> 32).unwrap_or(u32::MAX);
+        BACKOFF.mul_f64(f64::from(part) / f64::from(u32::MAX))
+    }
+
+    fn forget_failure(&mut self, stage: Stage) -> Option<Fault> {
+        let at = self.failures.iter().position(|(failed, _)| *failed == stage)?;
+        Some(self.failures.swap_remove(at).1)
+    }
+
+    fn take_delta(&mut self, delta: Delta, now: Instant) {
+        let is_text = matches!(delta, Delta::Text(_));
+        if matches!(delta, Delta::Finish(_)) {
+            self.closing = Some(now + CLOSING);
+        }
+        self.drafts.add(delta, now);
+        if is_text {
+            if let Some(draft) = &mut self.state.draft {
+                draft.has_text = true;
+            }
+            self.tell();
+        }
+    }
+
+    /// Lets the reader have the sentences that are whole.
+    fn tell(&mut self) {
+        let Some(writing) = self.drafts.writing() else { return };
+        let passages = self.passages();
+        let analyzer = self.request.generation.keyword().analyzer();
+        let check = |text: &str| -> Checked { citations::check(text, &passages, &analyzer) };
+        self.telling.so_far(writing.text(), check);
+        self.state.told = self.telling.has_told();
+    }
+
+    fn broken(&mut self, fault: Fault, now: Instant, flights: &mut Flights) {
+        flights.abandon(Stage::Generate);
+        if self.drafts.writing().is_some_and(Writing::is_finished) {
+            self.end_writing(now);
+            return;
+        }
+        self.drafts.close(now, Fate::Lost(fault.kind().reason()));
+        self.failed(Stage::Generate, fault, now);
+    }
+
+    fn ended_by_itself(&mut self, now: Instant, flights: &mut Flights) {
+        let broke_off = !self.drafts.writing().is_some_and(Writing::is_finished);
+        if broke_off {
+            let fault = Fault::new(FaultKind::Error, BrokenOff).passing(Duration::ZERO);
+            self.broken(fault, now, flights);
+        } else {
+            flights.abandon(Stage::Generate);
+            self.end_writing(now);
+        }
+    }
+
+    /// The model has finished, for better or worse.
+    fn end_writing(&mut self, now: Instant) {
+        let ending = self.drafts.ending();
         let progress = match ending.outcome {
             Outcome::Ok => Progress::Delivered { useful: true },
             Outcome::Skipped | Outcome::Cut | Outcome::Failed => Progress::Gone,
         };
-        self.settle(Stage::Generate, now, progress, ending);
+        self.end(Stage::Generate, now, progress, ending);
     }
 
-    fn settle(&mut self, stage: Stage, now: Instant, progress: Progress, ending: Ending) {
+    fn end(&mut self, stage: Stage, now: Instant, progress: Progress, ending: Ending) {
+        if stage == Stage::Generate {
+            self.drafts.close(now, ending.fate());
+            self.closing = None;
+        }
         let limit = policy::limit(&self.plan, self.state, stage);
         self.table.ended(stage, limit, now, ending.outcome, ending.reason);
         self.state.set(stage, progress);
-    }
-}
-
-impl Ending {
-    const WELL: Self = Self { outcome: Outcome::Ok, reason: None };
-    const OUT_OF_TIME: Self = Self { outcome: Outcome::Cut, reason: Some(Reason::Timeout) };
-
-    fn of(fault: &Fault) -> Self {
-        let outcome = match fault.kind() {
-            FaultKind::Timeout => Outcome::Cut,
-            FaultKind::Error
-            | FaultKind::RateLimited
-            | FaultKind::BreakerOpen
-            | FaultKind::Blocked
-            | FaultKind::ThinkingExhausted
-            | FaultKind::Quota
-            | FaultKind::Overloaded
-            | FaultKind::Unavailable => Outcome::Failed,
-        };
-        Self { outcome, reason: Some(fault.kind().reason()) }
     }
 }

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use deadline::{CancelFlag, CpuPool, Deadline};
-use domain::{Delta, DeltaStream, Embedder, Fault, FaultKind, Filter, Role, Stage, Vector};
+use domain::{Call, Delta, DeltaStream, Embedder, Fault, FaultKind, Filter, Role, Stage, Vector};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use search::{Generation, KeywordHits, KeywordRequest, VectorHit};
@@ -55,17 +55,12 @@ impl Flights {
         self.keyword = Some(Box::pin(keyword(query, deadline)));
     }
 
-    pub(crate) fn start_embed(
-        &mut self,
-        embedder: Arc<dyn Embedder>,
-        text: String,
-        deadline: Deadline,
-    ) {
-        self.embed = Some(Box::pin(embed(embedder, text, deadline)));
+    pub(crate) fn start_embed(&mut self, embedder: Arc<dyn Embedder>, text: String, call: Call) {
+        self.embed = Some(Box::pin(embed(embedder, text, call)));
     }
 
-    pub(crate) fn start_vector(&mut self, query: Query, vector: Vector, deadline: Deadline) {
-        self.vector = Some(Box::pin(nearest(query, vector, deadline)));
+    pub(crate) fn start_vector(&mut self, query: Query, vector: Vector, call: Call) {
+        self.vector = Some(Box::pin(nearest(query, vector, call)));
     }
 
     pub(crate) fn start_generate(&mut self, stream: DeltaStream) {
@@ -133,12 +128,8 @@ async fn keyword(query: Query, deadline: Deadline) -> Result<KeywordHits, Fault>
     pool.run(deadline, search).await?.map_err(|error| Fault::new(FaultKind::Error, error))
 }
 
-async fn embed(
-    embedder: Arc<dyn Embedder>,
-    text: String,
-    deadline: Deadline,
-) -> Result<Vector, Fault> {
-    let mut vectors = embedder.embed(&[text], Role::Query, deadline).await?;
+async fn embed(embedder: Arc<dyn Embedder>, text: String, call: Call) -> Result<Vector, Fault> {
+    let mut vectors = embedder.embed(&[text], Role::Query, &call).await?;
     match (vectors.pop(), vectors.len()) {
         (Some(vector), 0) => Ok(vector),
         (last, others) => {
@@ -149,14 +140,10 @@ async fn embed(
 }
 
 /// Neighbours with their passages, which the generation's keyword index stores.
-async fn nearest(
-    query: Query,
-    vector: Vector,
-    deadline: Deadline,
-) -> Result<Vec<VectorHit>, Fault> {
+async fn nearest(query: Query, vector: Vector, call: Call) -> Result<Vec<VectorHit>, Fault> {
     let Query { generation, pool, filter, k, .. } = query;
     let neighbours =
-        generation.vectors().nearest(generation.id(), &vector, &filter, k, deadline).await?;
+        generation.vectors().nearest(generation.id(), &vector, &filter, k, &call).await?;
     let resolve = move |_: &CancelFlag| generation.resolve(&neighbours);
-    pool.run(deadline, resolve).await?.map_err(|error| Fault::new(FaultKind::Error, error))
+    pool.run(call.deadline, resolve).await?.map_err(|error| Fault::new(FaultKind::Error, error))
 }

@@ -6,16 +6,27 @@
 
 mod answered;
 mod assemble;
+mod calls;
+mod drafts;
 mod drive;
+mod extra_calls;
 mod faults;
 mod flights;
 mod found;
 pub mod policy;
+pub mod replay;
 mod request;
 mod stages;
+mod tally;
+mod telling;
 mod trace;
 mod writing;
 
 pub use answered::{Answered, Found};
-pub use request::{Parts, Pipeline, Request, Wants};
+pub use calls::{Fate, ModelCall};
+pub use extra_calls::ExtraCalls;
+pub use policy::Reasoning;
+pub use request::{ExtraCallsByStage, Models, Parts, Pipeline, Request, Wants};
+pub use tally::ModelTotals;
+pub use telling::Event;
 pub use trace::{Decision, Trace};

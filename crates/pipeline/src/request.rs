@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::{Allotment, CpuPool, Deadline};
-use domain::{Embedder, EmbedderId, Filter, GenerateLimits, Generator, Question, Reason};
+use domain::{Embedder, EmbedderId, Filter, Generator, Question, Reason, RequestName};
 use search::Generation;
 use template::TemplateSettings;
 use tokio::time::Instant;
 
+use crate::extra_calls::ExtraCalls;
 use crate::faults::FaultLog;
-use crate::policy::{Plan, Readiness};
+use crate::policy::{Model, Plan, Readiness, Reasoning, Writers};
+use crate::tally::{ModelTotals, Tally};
+use crate::telling::{Event, Telling};
 use crate::{Answered, Found, drive};
 
 /// What a pipeline is made of.
@@ -20,10 +23,29 @@ pub struct Parts {
     pub pool: CpuPool,
     /// Every model that some generation may name.
     pub embedders: Vec<Arc<dyn Embedder>>,
-    /// The model that writes answers, if one is configured.
-    pub generator: Option<Arc<dyn Generator>>,
-    pub generate_limits: GenerateLimits,
+    /// The models that write answers, if any is configured.
+    pub models: Option<Models>,
+    /// What extra calls of each remote part may cost; parts of one upstream share one.
+    pub extra_calls: ExtraCallsByStage,
     pub template: TemplateSettings,
+}
+
+/// The models that write.
+#[derive(Clone, Debug)]
+pub struct Models {
+    pub primary: Arc<dyn Generator>,
+    /// Takes over when the primary one is slow or fails.
+    pub lighter: Option<Arc<dyn Generator>>,
+    /// What is known of them; a speed of the lighter one is used only if there is one.
+    pub writers: Writers,
+}
+
+/// The budgets for extra calls.
+#[derive(Clone, Debug, Default)]
+pub struct ExtraCallsByStage {
+    pub embed: Arc<ExtraCalls>,
+    pub vector: Arc<ExtraCalls>,
+    pub generate: Arc<ExtraCalls>,
 }
 
 /// The stages, ready to answer. Shared by all requests.
@@ -31,6 +53,7 @@ pub struct Parts {
 pub struct Pipeline {
     pub(crate) parts: Parts,
     pub(crate) faults: FaultLog,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// What a request is after.
@@ -45,6 +68,7 @@ pub enum Wants {
 /// One question and everything it is answered with.
 #[derive(Clone, Debug)]
 pub struct Request {
+    pub name: RequestName,
     pub question: Question,
     /// Pinned: everything that this request touches hangs on it.
     pub generation: Arc<Generation>,
@@ -58,13 +82,14 @@ pub struct Request {
     /// What normalising took; it happened before the pipeline.
     pub normalize: Duration,
     pub wants: Wants,
+    pub reasoning: Reasoning,
 }
 
 impl Pipeline {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        Self { parts, faults: FaultLog::default() }
+        Self { parts, faults: FaultLog::default(), tally: Arc::default() }
     }
 
     /// Answers `request` by its deadline with the best that is in hand by then. Never fails: what went
@@ -74,8 +99,21 @@ impl Pipeline {
     ///
     /// Dropping the future abandons every call under way.
     pub async fn answer(&self, request: &Request) -> Answered {
-        let run = drive::run(self, request).await;
-        run.into_answered()
+        drive::run(self, request, Telling::new(None)).await.into_answered()
+    }
+
+    /// The same, telling `listener` of the answer while it is being written. What it hears as text, joined, is
+    /// the answer's text, or else the answer has become another one after the fact. It must not block.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future abandons every call under way.
+    pub async fn answer_telling(
+        &self,
+        request: &Request,
+        listener: &mut (dyn FnMut(Event) + Send),
+    ) -> Answered {
+        drive::run(self, request, Telling::new(Some(listener))).await.into_answered()
     }
 
     /// Finds passages for `request` by its deadline, without writing an answer. Never fails.
@@ -84,8 +122,13 @@ impl Pipeline {
     ///
     /// Dropping the future abandons every call under way.
     pub async fn search(&self, request: &Request) -> Found {
-        let run = drive::run(self, request).await;
-        run.into_found()
+        drive::run(self, request, Telling::new(None)).await.into_found()
+    }
+
+    /// What models were called for since the start.
+    #[must_use]
+    pub fn model_totals(&self) -> ModelTotals {
+        self.tally.totals()
     }
 
     /// The model that made `id`'s vectors.
@@ -100,12 +143,28 @@ impl Pipeline {
             Some(embedder) if embedder.covers(request.question.text()) => Readiness::Ready,
             Some(_) => Readiness::NotWanted,
         };
-        let generator = match (request.wants, &self.parts.generator) {
+        let generator = match (request.wants, &self.parts.models) {
             (Wants::Passages, _) => Readiness::NotWanted,
             (Wants::Answer, None) => Readiness::Missing(Reason::NoGenerator),
             (Wants::Answer, Some(_)) => Readiness::Ready,
         };
-        let Request { start, deadline, allotment, .. } = *request;
-        Plan { start, deadline, allotment, embedder, generator }
+        let writers = self.parts.models.as_ref().map_or(Writers::UNMEASURED, Models::writers);
+        let Request { start, deadline, allotment, reasoning, .. } = *request;
+        Plan { start, deadline, allotment, embedder, generator, writers, reasoning }
+    }
+}
+
+impl Models {
+    /// What the policy goes by.
+    fn writers(&self) -> Writers {
+        Writers { lighter: self.writers.lighter.filter(|_| self.lighter.is_some()), ..self.writers }
+    }
+
+    /// The model that `model` stands for.
+    pub(crate) fn get(&self, model: Model) -> &Arc<dyn Generator> {
+        match model {
+            Model::Primary => &self.primary,
+            Model::Lighter => self.lighter.as_ref().unwrap_or(&self.primary),
+        }
     }
 }

@@ -63,6 +63,11 @@ impl StageTable {
         self.reports.iter().find(|report| report.stage == stage).map(|report| report.outcome)
     }
 
+    /// Why `stage` delivered less than it could, if it took part and did.
+    pub(crate) fn reason(&self, stage: Stage) -> Option<Reason> {
+        self.reports.iter().find(|report| report.stage == stage)?.reason
+    }
+
     /// Says that what `stage` delivered cannot be used after all.
     pub(crate) fn overrule(&mut self, stage: Stage, outcome: Outcome, reason: Reason) {
         if let Some(report) = self.reports.iter_mut().find(|report| report.stage == stage) {

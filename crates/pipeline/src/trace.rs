@@ -1,5 +1,6 @@
 //! [`Trace`]: what was decided when, so that a request can be understood and replayed.
 
+use domain::Stage;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -23,12 +24,17 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     pub at_us: u128,
-    /// `start`, `skip`, `cut` or `finish`.
+    /// `start`, `retry`, `replace`, `skip`, `cut`, `give_up` or `finish`.
     pub action: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_us: Option<u128>,
+    /// `primary` or `lighter`, where a model is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
 }
 
 impl Trace {
@@ -47,19 +53,27 @@ impl Trace {
     }
 
     /// Notes a decision; waiting is none.
-    pub(crate) fn note(&mut self, plan: &Plan, now: Instant, action: Action) {
+    pub(crate) fn note(&mut self, plan: &Plan, now: Instant, decided: Action) {
         let since = |moment: Instant| moment.saturating_duration_since(plan.start).as_micros();
-        let (action, stage, until) = match action {
+        let (action, stage, until) = match decided {
             Action::Start { stage, until } => ("start", Some(stage), Some(until)),
+            Action::Write(write) => (write.why.as_str(), Some(Stage::Generate), Some(write.until)),
+            Action::GiveUp { stage } => ("give_up", Some(stage), None),
             Action::Skip { stage, .. } => ("skip", Some(stage), None),
             Action::Cut { stage } => ("cut", Some(stage), None),
             Action::Finish => ("finish", None, None),
             Action::Wait { .. } => return,
         };
+        let write = match decided {
+            Action::Write(write) => Some(write),
+            _ => None,
+        };
         self.decisions.push(Decision {
+            model: write.map(|write| write.model.as_str()),
+            max_output_tokens: write.map(|write| write.limits.max_output_tokens),
             at_us: since(now),
             action,
-            stage: stage.map(domain::Stage::as_str),
+            stage: stage.map(Stage::as_str),
             until_us: until.map(since),
         });
     }

@@ -1,14 +1,14 @@
 //! [`Writing`]: a generated text as it comes in.
 
-use domain::{Delta, Fault, FinishReason, Outcome, Reason};
+use domain::{Delta, Fault, FinishReason, Outcome, Reason, Usage};
 
 /// What a model has written so far.
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     text: String,
     finish: Option<FinishReason>,
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    usage: Option<Usage>,
+    served: Option<String>,
 }
 
 /// How a generation ended: what its stage reports, and whether its text is all there.
@@ -19,34 +19,18 @@ pub(crate) struct Ending {
 }
 
 impl Writing {
-    /// Takes in one event of the stream; says how the generation ended once it has.
-    pub(crate) fn take(&mut self, event: Option<&Result<Delta, Fault>>) -> Option<Ending> {
-        match event {
-            Some(Ok(delta)) => {
-                self.add(delta);
-                None
-            }
-            Some(Err(fault)) => {
-                let reason = Some(fault.kind().reason());
-                Some(Ending { outcome: Outcome::Failed, reason })
-            }
-            None => Some(self.ending()),
-        }
-    }
-
-    fn add(&mut self, delta: &Delta) {
+    /// Takes in one event of the stream.
+    pub(crate) fn add(&mut self, delta: Delta) {
         match delta {
-            Delta::Text(more) => self.text.push_str(more),
-            Delta::Finish(reason) => self.finish = Some(*reason),
-            Delta::Usage { input_tokens, output_tokens } => {
-                self.input_tokens = Some(*input_tokens);
-                self.output_tokens = Some(*output_tokens);
-            }
+            Delta::Text(more) => self.text.push_str(&more),
+            Delta::Finish(reason) => self.finish = Some(reason),
+            Delta::Usage(usage) => self.usage = Some(usage),
+            Delta::Served(model) => self.served = Some(model),
         }
     }
 
     /// How a stream that has ended by itself is to be read.
-    fn ending(&self) -> Ending {
+    pub(crate) fn ending(&self) -> Ending {
         match self.finish {
             Some(FinishReason::Stop) if !self.text.trim().is_empty() => {
                 Ending { outcome: Outcome::Ok, reason: None }
@@ -54,18 +38,42 @@ impl Writing {
             Some(FinishReason::Length) => {
                 Ending { outcome: Outcome::Cut, reason: Some(Reason::Truncated) }
             }
-            // No text, or an end without a finish reason: the connection broke.
-            Some(FinishReason::Stop) | None => {
-                Ending { outcome: Outcome::Failed, reason: Some(Reason::Error) }
+            Some(FinishReason::Declined) => {
+                Ending { outcome: Outcome::Failed, reason: Some(Reason::Declined) }
             }
+            // No text, or an end without a finish reason: the connection broke.
+            Some(FinishReason::Stop) | None => Ending::BROKEN,
         }
+    }
+
+    /// Whether the model said that it has finished, in whatever way.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finish.is_some()
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(crate) fn tokens(&self) -> (Option<u64>, Option<u64>) {
-        (self.input_tokens, self.output_tokens)
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// The model that wrote, where it is not the one that was asked.
+    pub(crate) fn served(&self) -> Option<&str> {
+        self.served.as_deref()
+    }
+}
+
+impl Ending {
+    pub(crate) const WELL: Self = Self { outcome: Outcome::Ok, reason: None };
+    pub(crate) const OUT_OF_TIME: Self =
+        Self { outcome: Outcome::Cut, reason: Some(Reason::Timeout) };
+    pub(crate) const BROKEN: Self = Self { outcome: Outcome::Failed, reason: Some(Reason::Error) };
+
+    pub(crate) fn of(fault: &Fault) -> Self {
+        let reason = fault.kind().reason();
+        let outcome = if reason == Reason::Timeout { Outcome::Cut } else { Outcome::Failed };
+        Self { outcome, reason: Some(reason) }
     }
 }

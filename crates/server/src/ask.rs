@@ -8,9 +8,9 @@ use axum::http::HeaderMap;
 use deadline::{
     Allotment, BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms,
 };
-use domain::{AppName, Filter, Language};
+use domain::{AppName, Filter, Language, RequestName};
 use normalize::QuestionError;
-use pipeline::{Request, Wants};
+use pipeline::{Reasoning, Request, Wants};
 use search::Generation;
 use tokio::time::Instant;
 
@@ -76,6 +76,7 @@ pub(crate) async fn understand(
         written.top_k.and_then(|k| usize::try_from(k).ok()).unwrap_or(service.settings.top_k);
     Ok(Asked {
         request: Request {
+            name: RequestName::new(&received.name()),
             question,
             generation,
             filter: written.filter,
@@ -85,6 +86,7 @@ pub(crate) async fn understand(
             deadline: Deadline::from_start(received.at, budget_total),
             normalize,
             wants,
+            reasoning: Reasoning::Auto,
         },
         budget_requested: sources.requested(),
         budget_total,

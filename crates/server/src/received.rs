@@ -38,6 +38,13 @@ impl Received {
     }
 }
 
+impl Received {
+    /// What the request is called: by its client, or else by us.
+    pub(crate) fn name(&self) -> String {
+        self.client_id.clone().unwrap_or_else(|| self.id.to_string())
+    }
+}
+
 /// The client's id, if it is short and plain enough to be echoed and logged.
 fn client_id(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(&REQUEST_ID)?.to_str().ok()?;
@@ -48,7 +55,7 @@ fn client_id(headers: &HeaderMap) -> Option<String> {
 /// The outermost layer: stamps the request, and names it in every response, errors included.
 pub(crate) async fn stamp(mut request: Request, next: Next) -> Response {
     let received = Received::now(request.headers());
-    let name = received.client_id.clone().unwrap_or_else(|| received.id.to_string());
+    let name = received.name();
     let id = received.id;
     request.extensions_mut().insert(received);
     let mut response = next.run(request).await;

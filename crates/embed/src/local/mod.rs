@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadline::{CancelFlag, CpuPool, Deadline, OutOfTime};
-use domain::{Embedder, EmbedderId, Fault, Role, Vector};
+use deadline::{CancelFlag, CpuPool, OutOfTime};
+use domain::{Call, Embedder, EmbedderId, Fault, Role, Vector};
 
 pub use error::ModelError;
 use matrix::Cancelled;
@@ -118,13 +118,13 @@ impl Embedder for LocalEmbedder {
         &self,
         texts: &[String],
         _role: Role,
-        deadline: Deadline,
+        call: &Call,
     ) -> Result<Vec<Vector>, Fault> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
             let (batch, model) = (batch.to_vec(), Arc::clone(&self.model));
             let embedded =
-                self.pool.run(deadline, move |cancel| model.embed_all(&batch, cancel)).await?;
+                self.pool.run(call.deadline, move |cancel| model.embed_all(&batch, cancel)).await?;
             // The flag rises when this future is dropped, so nobody sees this fault.
             vectors.extend(embedded.map_err(|Cancelled| OutOfTime)?);
         }

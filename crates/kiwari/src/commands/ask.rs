@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use catalog::{Catalog, Published};
 use deadline::Deadline;
-use domain::{AppName, Filter};
-use pipeline::{Answered, Request, Wants};
+use domain::{AppName, Filter, RequestName};
+use pipeline::{Answered, Reasoning, Request, Wants};
 use server::wire::{AnswerBody, Envelope};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -30,7 +30,9 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
     let question = normalize::question(&arguments.question, arguments.lang, config.question)?;
     let allotment = config.allotments.get(&published.id.app).copied().unwrap_or(config.allotment);
     let budget = arguments.budget.map_or(allotment.total(), |asked| asked.min(allotment.total()));
+    let id = Uuid::now_v7().to_string();
     let request = Request {
+        name: RequestName::new(&id),
         question,
         generation: Arc::new(generation),
         filter: Filter::default(),
@@ -40,10 +42,11 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
         deadline: Deadline::from_start(start, budget),
         normalize: start.elapsed(),
         wants: Wants::Answer,
+        reasoning: Reasoning::Auto,
     };
     let answered = pipeline.answer(&request).await;
     let envelope = Envelope {
-        id: Uuid::now_v7().to_string(),
+        id,
         generation: published.id.number,
         budget_requested: arguments.budget,
         budget_total: budget,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use catalog::Catalog;
 use deadline::{CancelFlag, Deadline};
-use domain::{Filter, Role};
+use domain::{Call, Filter, Role};
 use ingest::DataDir;
 use ledger::{Ledger, Recorder};
 use search::KeywordRequest;
@@ -110,7 +110,8 @@ async fn warm_up(engine: &Engine, knowledge: &Knowledge) {
         let _in_time = engine.pool.run(Deadline::after(WARM_UP), search).await;
     }
     let text = [QUESTION.to_owned()];
-    let warmed = engine.embedder.embed(&text, Role::Query, Deadline::after(WARM_UP)).await;
+    let call = Call::background("warm-up", Deadline::after(WARM_UP));
+    let warmed = engine.embedder.embed(&text, Role::Query, &call).await;
     if let Err(fault) = warmed {
         tracing::warn!(error = &fault as &dyn std::error::Error, "the embedder did not warm up");
     }

@@ -1,11 +1,11 @@
 //! Scripted stand-ins for the far sides. Times are milliseconds on the paused clock.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadline::Deadline;
 use domain::{
-    Delta, DeltaStream, Embedder, EmbedderId, Fault, FaultKind, Filter, FinishReason,
+    Call, Delta, DeltaStream, Embedder, EmbedderId, Fault, FaultKind, Filter, FinishReason,
     GenerateLimits, GenerationId, Generator, Neighbour, PassageId, Prompt, Role, Vector,
     VectorIndex,
 };
@@ -29,7 +29,10 @@ pub(crate) enum Embedding {
     Slow,
     Stalled,
     Failing,
+    /// Asks to be left alone for longer than any budget here.
     RateLimited,
+    /// Fails once, in a way that passes.
+    Flaky,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub(crate) enum Writing {
     Endless,
     Stalled,
     Failing,
+    /// Fails once before a word, in a way that passes.
+    Flaky,
     /// Fails after a whole sentence.
     BreakingOff,
     /// Ends without saying that it has finished.
@@ -59,6 +64,14 @@ pub(crate) enum Writing {
     Silent,
     /// Writes what no passage says.
     Unsupported,
+    /// Says that the passages do not answer.
+    Declined,
+    /// Is cut by its token cap in the second sentence.
+    Truncated,
+    /// Ends well, but its stream stays open.
+    Lingering,
+    /// The first call is silent, later ones write well.
+    SlowStart,
 }
 
 impl Keywords {
@@ -67,8 +80,8 @@ impl Keywords {
 }
 
 impl Embedding {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Prompt, Self::Slow, Self::Stalled, Self::Failing, Self::RateLimited];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Prompt, Self::Slow, Self::Stalled, Self::Failing, Self::RateLimited, Self::Flaky];
     pub(crate) const PROMPT_MS: u64 = 20;
     pub(crate) const SLOW_MS: u64 = 1200;
     pub(crate) const FAILING_MS: u64 = 30;
@@ -83,16 +96,21 @@ impl Vectors {
 }
 
 impl Writing {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Absent,
         Self::Prompt,
         Self::Endless,
         Self::Stalled,
         Self::Failing,
+        Self::Flaky,
         Self::BreakingOff,
         Self::Unfinished,
         Self::Silent,
         Self::Unsupported,
+        Self::Declined,
+        Self::Truncated,
+        Self::Lingering,
+        Self::SlowStart,
     ];
     pub(crate) const STEP_MS: u64 = 100;
 }
@@ -100,6 +118,9 @@ impl Writing {
 #[derive(Debug, thiserror::Error)]
 #[error("scripted")]
 struct Scripted;
+
+/// Longer than any jitter, so that what is tested does not depend on it.
+pub(crate) const PAUSE: Duration = Duration::from_millis(60);
 
 fn fault(kind: FaultKind) -> Fault {
     Fault::new(kind, Scripted)
@@ -125,7 +146,7 @@ impl Embedder for ScriptedEmbedder {
         true
     }
 
-    async fn embed(&self, _: &[String], _: Role, _: Deadline) -> Result<Vec<Vector>, Fault> {
+    async fn embed(&self, _: &[String], _: Role, call: &Call) -> Result<Vec<Vector>, Fault> {
         match self.script {
             Embedding::Prompt => after(Embedding::PROMPT_MS).await,
             Embedding::Slow => after(Embedding::SLOW_MS).await,
@@ -136,8 +157,13 @@ impl Embedder for ScriptedEmbedder {
             }
             Embedding::RateLimited => {
                 after(Embedding::FAILING_MS).await;
-                return Err(fault(FaultKind::RateLimited));
+                return Err(fault(FaultKind::RateLimited).passing(Duration::from_secs(36)));
             }
+            Embedding::Flaky if call.attempt == 1 => {
+                after(Embedding::FAILING_MS).await;
+                return Err(fault(FaultKind::Error).passing(PAUSE));
+            }
+            Embedding::Flaky => after(Embedding::PROMPT_MS).await,
         }
         Ok(vec![Vector::normalized(vec![1.0, 0.0]).expect("a direction")])
     }
@@ -157,7 +183,7 @@ impl VectorIndex for ScriptedIndex {
         _: &Vector,
         _: &Filter,
         _: usize,
-        _: Deadline,
+        _: &Call,
     ) -> Result<Vec<Neighbour>, Fault> {
         match self.script {
             Vectors::Prompt => after(Vectors::PROMPT_MS).await,
@@ -179,6 +205,7 @@ impl VectorIndex for ScriptedIndex {
 #[derive(Debug)]
 pub(crate) struct ScriptedModel {
     pub(crate) script: Writing,
+    pub(crate) calls: AtomicU32,
 }
 
 impl Generator for ScriptedModel {
@@ -186,14 +213,29 @@ impl Generator for ScriptedModel {
         "scripted"
     }
 
-    fn stream(&self, _: Prompt, _: GenerateLimits, _: Deadline) -> DeltaStream {
+    fn input_tokens(&self, _: &Prompt) -> u64 {
+        100
+    }
+
+    fn stream(&self, _: Prompt, _: GenerateLimits, call: Call) -> DeltaStream {
+        assert_eq!(self.calls.fetch_add(1, Ordering::Relaxed) + 1, call.attempt);
         let text = |text: &str| Ok(Delta::Text(text.to_owned()));
         let stop = || Ok(Delta::Finish(FinishReason::Stop));
         let first = || text("Open Settings and choose Reset password. [1] ");
         let second = || text("A link to reset the password arrives by mail. [1]");
         let events: Vec<Result<Delta, Fault>> = match self.script {
             Writing::Absent | Writing::Stalled => Vec::new(),
-            Writing::Prompt => vec![first(), second(), stop()],
+            Writing::SlowStart if call.attempt == 1 => Vec::new(),
+            Writing::Flaky if call.attempt == 1 => {
+                vec![Err(fault(FaultKind::Error).passing(PAUSE))]
+            }
+            Writing::Prompt | Writing::Lingering | Writing::SlowStart | Writing::Flaky => {
+                vec![first(), second(), stop()]
+            }
+            Writing::Declined => vec![Ok(Delta::Finish(FinishReason::Declined))],
+            Writing::Truncated => {
+                vec![first(), text("A link"), Ok(Delta::Finish(FinishReason::Length))]
+            }
             Writing::Endless => vec![first(), text("A link to")],
             Writing::Failing => vec![Err(fault(FaultKind::Error))],
             Writing::BreakingOff => vec![first(), text("A link"), Err(fault(FaultKind::Error))],
@@ -206,14 +248,21 @@ impl Generator for ScriptedModel {
             event
         });
         match self.script {
-            Writing::Endless | Writing::Stalled => paced.chain(stream::pending()).boxed(),
+            Writing::Endless | Writing::Stalled | Writing::Lingering => {
+                paced.chain(stream::pending()).boxed()
+            }
+            Writing::SlowStart if call.attempt == 1 => paced.chain(stream::pending()).boxed(),
             Writing::Absent
             | Writing::Prompt
             | Writing::Failing
             | Writing::BreakingOff
             | Writing::Unfinished
             | Writing::Silent
-            | Writing::Unsupported => paced.boxed(),
+            | Writing::Unsupported
+            | Writing::Declined
+            | Writing::Truncated
+            | Writing::SlowStart
+            | Writing::Flaky => paced.boxed(),
         }
     }
 }

@@ -2,15 +2,19 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use analysis::{Han, Profile};
 use deadline::{Allotment, CpuPool, Deadline, Minimums};
 use domain::{
-    AnswerKind, AppName, ArticleId, EmbedderId, Filter, GenerateLimits, GenerationId, Generator,
-    Language, Passage, PassageId, Question, Script,
+    AnswerKind, AppName, ArticleId, EmbedderId, Filter, GenerationId, Language, Passage, PassageId,
+    Question, RequestName, Script,
 };
-use pipeline::{Answered, Parts, Pipeline, Request, Wants};
+use pipeline::policy::Writers;
+use pipeline::{
+    Answered, Event, ExtraCallsByStage, Models, Parts, Pipeline, Reasoning, Request, Wants,
+};
 use search::{Generation, KeywordIndex};
 use template::TemplateSettings;
 use tokio::time::Instant;
@@ -33,6 +37,9 @@ pub(crate) struct Case {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) kind: AnswerKind,
+    /// What a reader heard before the end and the answer are the same text; otherwise the answer is another
+    /// kind of one.
+    pub(crate) told_well: bool,
     /// `stage:reason`, in the pipeline's order.
     pub(crate) reasons: Vec<String>,
     pub(crate) cited: bool,
@@ -83,15 +90,22 @@ impl World {
         let pipeline = pipeline(case, pool.clone());
         let request = self.request(case);
         let start = request.start;
+        let mut told = String::new();
+        let mut listen = |event| {
+            if let Event::Text(text) = event {
+                told.push_str(&text);
+            }
+        };
+        let answer = pipeline.answer_telling(&request, &mut listen);
         let answered = match case.keyword {
-            Keywords::Hits | Keywords::Nothing => pipeline.answer(&request).await,
+            Keywords::Hits | Keywords::Nothing => answer.await,
             Keywords::Late => {
                 let held = Duration::from_millis(Keywords::LATE_MS);
-                with_core_taken(&pool, held, pipeline.answer(&request)).await
+                with_core_taken(&pool, held, answer).await
             }
-            Keywords::Stalled => with_core_taken(&pool, STALL, pipeline.answer(&request)).await,
+            Keywords::Stalled => with_core_taken(&pool, STALL, answer).await,
         };
-        (seen(&answered), start.elapsed())
+        (seen(&answered, &told), start.elapsed())
     }
 
     fn request(&self, case: Case) -> Request {
@@ -104,6 +118,7 @@ impl World {
         let allotment =
             Allotment::new(ms(4000), Minimums::REMOTE, ms(50), ms(2000), ms(1200)).expect("fits");
         Request {
+            name: RequestName::new("ladder"),
             question: Question::from_normalized(text.to_owned(), Language::ENGLISH, Script::Latin),
             generation: Arc::new(self.generation(case)),
             filter: Filter::default(),
@@ -113,6 +128,7 @@ impl World {
             deadline: Deadline::from_start(start, ms(case.budget)),
             normalize: Duration::ZERO,
             wants: Wants::Answer,
+            reasoning: Reasoning::Auto,
         }
     }
 
@@ -128,22 +144,16 @@ fn embedder_id() -> EmbedderId {
 }
 
 fn pipeline(case: Case, pool: CpuPool) -> Pipeline {
-    let generator: Option<Arc<dyn Generator>> = match case.write {
-        Writing::Absent => None,
-        script @ (Writing::Prompt
-        | Writing::Endless
-        | Writing::Stalled
-        | Writing::Failing
-        | Writing::BreakingOff
-        | Writing::Unfinished
-        | Writing::Silent
-        | Writing::Unsupported) => Some(Arc::new(ScriptedModel { script })),
-    };
+    let models = (case.write != Writing::Absent).then(|| Models {
+        primary: Arc::new(ScriptedModel { script: case.write, calls: AtomicU32::new(0) }),
+        lighter: None,
+        writers: Writers::UNMEASURED,
+    });
     Pipeline::new(Parts {
         pool,
         embedders: vec![Arc::new(ScriptedEmbedder { id: embedder_id(), script: case.embed })],
-        generator,
-        generate_limits: GenerateLimits { max_output_tokens: 256 },
+        models,
+        extra_calls: ExtraCallsByStage::default(),
         template: TemplateSettings::STANDARD,
     })
 }
@@ -162,10 +172,11 @@ async fn with_core_taken<T>(pool: &CpuPool, held: Duration, work: impl Future<Ou
     }
 }
 
-fn seen(answered: &Answered) -> Seen {
+fn seen(answered: &Answered, told: &str) -> Seen {
     let reasons = answered.reasons();
     Seen {
         kind: answered.answer.kind,
+        told_well: told == answered.answer.text,
         reasons: reasons
             .iter()
             .map(|d| format!("{}:{}", d.stage.as_str(), d.reason.as_str()))

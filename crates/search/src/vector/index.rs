@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadline::{CpuPool, Deadline};
-use domain::{Fault, FaultKind, Filter, GenerationId, Neighbour, Vector, VectorIndex};
+use deadline::CpuPool;
+use domain::{Call, Fault, FaultKind, Filter, GenerationId, Neighbour, Vector, VectorIndex};
 use thiserror::Error;
 
 use super::file::VectorFile;
@@ -59,10 +59,13 @@ impl VectorIndex for EmbeddedVectors {
         vector: &Vector,
         filter: &Filter,
         k: usize,
-        deadline: Deadline,
+        call: &Call,
     ) -> Result<Vec<Neighbour>, Fault> {
         self.check(generation, vector)?;
         let (file, vector, filter) = (Arc::clone(&self.file), vector.clone(), filter.clone());
-        Ok(self.pool.run(deadline, move |cancel| file.nearest(&vector, &filter, k, cancel)).await?)
+        Ok(self
+            .pool
+            .run(call.deadline, move |cancel| file.nearest(&vector, &filter, k, cancel))
+            .await?)
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use deadline::{CancelFlag, CpuPool, Deadline};
 use domain::{
-    AppName, EmbedderId, FaultKind, Filter, GenerationId, Language, Neighbour, PassageId, Vector,
-    VectorIndex,
+    AppName, Call, EmbedderId, FaultKind, Filter, GenerationId, Language, Neighbour, PassageId,
+    Vector, VectorIndex,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -314,8 +314,8 @@ async fn asked(number: u64, dimensions: usize, budget: Duration) -> Result<usize
     let file = Arc::new(opened(&rows(30, 8, 14), 8));
     let index = EmbeddedVectors::new(generation(7), file, CpuPool::per_core());
     let (generation, vector) = (generation(number), Numbers(1).vector(dimensions));
-    let deadline = Deadline::after(budget);
-    let hits = index.nearest(&generation, &vector, &Filter::default(), 5, deadline).await;
+    let call = Call::background("test", Deadline::after(budget));
+    let hits = index.nearest(&generation, &vector, &Filter::default(), 5, &call).await;
     hits.map(|hits| hits.len()).map_err(|fault| fault.kind())
 }
 
