@@ -42,6 +42,11 @@ pub trait Embedder: Send + Sync + fmt::Debug {
 /// Finds the nearest passages of one generation.
 #[async_trait]
 pub trait VectorIndex: Send + Sync + fmt::Debug {
+    /// Whether looking up goes over a network, and so needs a share of the budget to match.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// At most `k` passages that `filter` admits, nearest first; equal cosines in order of passage id.
     ///
     /// # Errors

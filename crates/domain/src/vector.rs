@@ -71,6 +71,14 @@ pub struct EmbedderId {
     pub dimensions: u32,
 }
 
+impl EmbedderId {
+    /// Whether the model runs in this process.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.name.starts_with("local/")
+    }
+}
+
 impl fmt::Display for EmbedderId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.name, self.dimensions)

@@ -8,6 +8,7 @@ mod data_dir;
 mod diff;
 mod error;
 mod parts;
+mod retry;
 mod run;
 mod vectors;
 

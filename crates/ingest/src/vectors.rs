@@ -3,30 +3,27 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::Duration;
 
-use deadline::Deadline;
-use domain::{Call, Embedder, Fault, FaultKind, Passage, PassageId, Role, Vector};
+use domain::{Embedder, Fault, FaultKind, Passage, PassageId, Vector};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use search::VectorFile;
 use thiserror::Error;
 
+use crate::retry::embed_patiently;
 use crate::{IngestError, Progress};
 
 /// Changes when equal passages would be given another vector by the same model.
 pub(crate) const PASSAGE_TEXT_VERSION: u32 = 2;
 
-/// Texts per call: enough to amortise a remote call, few enough for progress to move.
+/// Texts per call: enough to amortise a remote call, few enough for progress to move and for any server to
+/// take them.
 const BATCH: usize = 32;
-
-/// How long one call may take; a batch is seconds for the slowest local model on a busy machine.
-const CALL_LIMIT: Duration = Duration::from_secs(300);
 
 /// How passages are embedded.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedding<'a> {
     pub embedder: &'a Arc<dyn Embedder>,
-    /// Calls under way at once.
+    /// Calls under way at once: as many as there are cores for a local model, a few for a remote one.
     pub calls_at_once: usize,
 }
 
@@ -105,8 +102,7 @@ async fn embed<K: Eq + Hash>(
 
 async fn call(batch: &[String], embedder: &Arc<dyn Embedder>) -> Result<Vec<Vector>, IngestError> {
     let failed = |source| IngestError::Embed { embedder: embedder.id().to_string(), source };
-    let call = Call::background("index", Deadline::after(CALL_LIMIT));
-    let vectors = embedder.embed(batch, Role::Passage, &call).await.map_err(failed)?;
+    let vectors = embed_patiently(embedder.as_ref(), batch).await.map_err(failed)?;
     // One too few would give every later passage its neighbour's vector.
     if vectors.len() == batch.len() {
         Ok(vectors)
