@@ -53,10 +53,11 @@ impl Run<'_> {
     }
 
     /// What a model wrote, if it can be used: whole, or up to its last whole sentence, with citations that
-    /// hold. A model that declined has said all it has to say.
+    /// hold. A model that declined has said all it has to say, and what its provider blocks midway is not shown
+    /// up to there.
     fn written(&mut self, hits: &[Hit]) -> Option<Written> {
         let whole = self.table.outcome(Stage::Generate)? == Outcome::Ok;
-        if self.table.reason(Stage::Generate) == Some(Reason::Declined) {
+        if let Some(Reason::Declined | Reason::Blocked) = self.table.reason(Stage::Generate) {
             return None;
         }
         let passages: Vec<Arc<Passage>> = hits.iter().map(|hit| hit.passage.clone()).collect();

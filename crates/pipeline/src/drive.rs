@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
     }
 
     fn start_embed(&self, call: Call, flights: &mut Flights) {
-        if let Some(embedder) = self.pipeline.embedder(self.request.generation.embedder()) {
+        if let Some(embedder) = self.request.generation.embedding() {
             let text = self.request.question.text().to_owned();
             flights.start_embed(embedder.clone(), text, call);
         }

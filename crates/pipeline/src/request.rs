@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::{Allotment, CpuPool, Deadline};
-use domain::{Embedder, EmbedderId, Filter, Generator, Question, Reason, RequestName};
+use domain::{Filter, Generator, Question, Reason, RequestName};
 use search::Generation;
 use template::TemplateSettings;
 use tokio::time::Instant;
@@ -21,8 +21,6 @@ use crate::{Answered, Found, drive};
 pub struct Parts {
     /// Where CPU work runs.
     pub pool: CpuPool,
-    /// Every model that some generation may name.
-    pub embedders: Vec<Arc<dyn Embedder>>,
     /// The models that write answers, if any is configured.
     pub models: Option<Models>,
     /// What extra calls of each remote part may cost; parts of one upstream share one.
@@ -131,14 +129,9 @@ impl Pipeline {
         self.tally.totals()
     }
 
-    /// The model that made `id`'s vectors.
-    pub(crate) fn embedder(&self, id: &EmbedderId) -> Option<&Arc<dyn Embedder>> {
-        self.parts.embedders.iter().find(|embedder| embedder.id() == id)
-    }
-
     /// What is fixed for `request` before its first decision.
     pub(crate) fn plan(&self, request: &Request) -> Plan {
-        let embedder = match self.embedder(request.generation.embedder()) {
+        let embedder = match request.generation.embedding() {
             None => Readiness::Missing(Reason::Unavailable),
             Some(embedder) if embedder.covers(request.question.text()) => Readiness::Ready,
             Some(_) => Readiness::NotWanted,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use deadline::CpuPool;
-use domain::{EmbedderId, GenerationId, Neighbour, Passage, VectorIndex};
+use domain::{Embedder, EmbedderId, GenerationId, Neighbour, Passage, VectorIndex};
 use thiserror::Error;
 
 use crate::keyword::{KeywordError, KeywordIndex};
@@ -16,6 +16,7 @@ use crate::vector::{EmbeddedVectors, VectorError, VectorFile};
 pub struct Generation {
     id: GenerationId,
     embedder: EmbedderId,
+    embedding: Option<Arc<dyn Embedder>>,
     keyword: Arc<KeywordIndex>,
     vectors: Arc<dyn VectorIndex>,
     articles: u64,
@@ -83,7 +84,20 @@ impl Generation {
         vectors: Arc<dyn VectorIndex>,
         articles: u64,
     ) -> Self {
-        Self { id, embedder, keyword, vectors, articles }
+        Self { id, embedder, embedding: None, keyword, vectors, articles }
+    }
+
+    /// The same, with the model that embeds questions for it. One that makes other vectors is not taken.
+    #[must_use]
+    pub fn with_embedding(self, embedding: Option<Arc<dyn Embedder>>) -> Self {
+        let embedding = embedding.filter(|embedding| *embedding.id() == self.embedder);
+        Self { embedding, ..self }
+    }
+
+    /// The same, searching `wrap` of its vectors.
+    #[must_use]
+    pub fn with_vectors(self, wrap: impl FnOnce(Arc<dyn VectorIndex>) -> Arc<dyn VectorIndex>) -> Self {
+        Self { vectors: wrap(Arc::clone(&self.vectors)), ..self }
     }
 
     /// Opens the parts in `folder`, with the vectors searched in this process.
@@ -121,6 +135,12 @@ impl Generation {
     #[must_use]
     pub fn embedder(&self) -> &EmbedderId {
         &self.embedder
+    }
+
+    /// That model, if it can be called here; without it, keywords alone answer.
+    #[must_use]
+    pub fn embedding(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedding.as_ref()
     }
 
     /// The keyword index, which also stores the passages.

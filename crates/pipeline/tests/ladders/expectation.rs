@@ -49,7 +49,9 @@ pub(crate) fn expected(case: Case) -> Seen {
         kind = written.unwrap_or(kind);
         reasons.extend(reason.map(|reason| format!("generate:{reason}")));
     }
-    Seen { kind, told_well: true, reasons, cited: hits }
+    // A sentence had been told when the rest was blocked.
+    let told_well = !(reasons.iter().any(|reason| reason == "generate:blocked"));
+    Seen { kind, told_well, reasons, cited: hits }
 }
 
 fn keywords(case: Case, core_free: u64, limit: u64) -> (Ended, Option<String>) {
@@ -136,6 +138,7 @@ fn written(script: Writing, begins: u64, end: u64) -> (Option<AnswerKind>, Optio
         Writing::SlowStart if worth_another(begins + F) => (Some(AnswerKind::Generated), None),
         Writing::SlowStart => (None, Some("timeout")),
         Writing::Declined => (None, Some("declined")),
+        Writing::Blocked => (None, Some("blocked")),
         Writing::Truncated => (Some(AnswerKind::Partial), Some("truncated")),
         Writing::Endless => (Some(AnswerKind::Partial), Some("timeout")),
         Writing::Stalled => (None, Some("timeout")),

@@ -66,6 +66,8 @@ pub(crate) enum Writing {
     Unsupported,
     /// Says that the passages do not answer.
     Declined,
+    /// Is blocked after a whole sentence.
+    Blocked,
     /// Is cut by its token cap in the second sentence.
     Truncated,
     /// Ends well, but its stream stays open.
@@ -96,7 +98,7 @@ impl Vectors {
 }
 
 impl Writing {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Absent,
         Self::Prompt,
         Self::Endless,
@@ -108,6 +110,7 @@ impl Writing {
         Self::Silent,
         Self::Unsupported,
         Self::Declined,
+        Self::Blocked,
         Self::Truncated,
         Self::Lingering,
         Self::SlowStart,
@@ -233,6 +236,9 @@ impl Generator for ScriptedModel {
                 vec![first(), second(), stop()]
             }
             Writing::Declined => vec![Ok(Delta::Finish(FinishReason::Declined))],
+            Writing::Blocked => {
+                vec![first(), text("A link"), Err(fault(FaultKind::Blocked))]
+            }
             Writing::Truncated => {
                 vec![first(), text("A link"), Ok(Delta::Finish(FinishReason::Length))]
             }
@@ -260,6 +266,7 @@ impl Generator for ScriptedModel {
             | Writing::Silent
             | Writing::Unsupported
             | Writing::Declined
+            | Writing::Blocked
             | Writing::Truncated
             | Writing::SlowStart
             | Writing::Flaky => paced.boxed(),

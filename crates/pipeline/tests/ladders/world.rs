@@ -135,7 +135,9 @@ impl World {
     fn generation(&self, case: Case) -> Generation {
         let id = GenerationId { app: AppName::default_app(), epoch: 1, number: 7 };
         let vectors = ScriptedIndex { script: case.vector, passage: self.passage };
+        let embedder = ScriptedEmbedder { id: embedder_id(), script: case.embed };
         Generation::new(id, embedder_id(), self.keyword.clone(), Arc::new(vectors), 1)
+            .with_embedding(Some(Arc::new(embedder)))
     }
 }
 
@@ -151,7 +153,6 @@ fn pipeline(case: Case, pool: CpuPool) -> Pipeline {
     });
     Pipeline::new(Parts {
         pool,
-        embedders: vec![Arc::new(ScriptedEmbedder { id: embedder_id(), script: case.embed })],
         models,
         extra_calls: ExtraCallsByStage::default(),
         template: TemplateSettings::STANDARD,
