@@ -102,7 +102,7 @@ impl Reply {
             Ok(Some(bytes)) => self.take_bytes(&bytes),
             Ok(None) => self.end(),
             // The answer is whole already.
-            
+            Err(_) if self.progress.is_finished() => self.end(),
             Err(fault) => self.fail(fault),
         }
     }
