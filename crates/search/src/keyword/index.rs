@@ -16,6 +16,7 @@ use tantivy::{
 use super::collection::Collection;
 use super::error::KeywordError;
 use super::question::Question;
+use super::recent::RecentPassages;
 use super::schema::{Fields, Payload, schema, tokenizers};
 use super::scoring::{Scores, score};
 use super::top::{admitted, top};
@@ -29,6 +30,7 @@ pub struct KeywordIndex {
     fields: Fields,
     searcher: Searcher,
     collection: Collection,
+    recent: RecentPassages,
 }
 
 /// What to search for.
@@ -124,7 +126,8 @@ impl KeywordIndex {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
         let searcher = reader.map_err(&opening)?.searcher();
         let collection = Collection::of(&searcher, &fields).map_err(opening)?;
-        Ok(Self { dir: dir.to_owned(), profile, fields, searcher, collection })
+        let recent = RecentPassages::default();
+        Ok(Self { dir: dir.to_owned(), profile, fields, searcher, collection, recent })
     }
 
     /// The analyzer that the passages were indexed with.
@@ -145,10 +148,13 @@ impl KeywordIndex {
     ///
     /// When the index cannot be read.
     pub fn passage(&self, id: PassageId) -> Result<Option<Arc<Passage>>, KeywordError> {
-        match self.address(id).map_err(KeywordError::while_doing("read", &self.dir))? {
-            Some(address) => self.load(address).map(Some),
-            None => Ok(None),
+        if let Some(address) = self.recent.address(id) {
+            return self.load(address).map(Some);
         }
+        let address = self.address(id).map_err(KeywordError::while_doing("read", &self.dir))?;
+        let Some(address) = address else { return Ok(None) };
+        self.recent.keep_address(id, address);
+        self.load(address).map(Some)
     }
 
     /// The passages that answer the request best. Any text is a valid question; one without content words
@@ -220,6 +226,10 @@ impl KeywordIndex {
     }
 
     fn load(&self, address: DocAddress) -> Result<Arc<Passage>, KeywordError> {
+        self.recent.passage(address, || self.read(address))
+    }
+
+    fn read(&self, address: DocAddress) -> Result<Arc<Passage>, KeywordError> {
         let document: TantivyDocument =
             self.searcher.doc(address).map_err(KeywordError::while_doing("read", &self.dir))?;
         let stored = document.get_first(self.fields.passage);

@@ -11,6 +11,7 @@ mod highlight;
 mod index;
 mod link;
 mod question;
+mod recent;
 mod ranking;
 mod schema;
 mod scoring;
