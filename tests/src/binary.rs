@@ -36,7 +36,11 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// Runs a command in `folder` to its end.
 #[must_use]
 pub fn kiwari(folder: &Path, arguments: &[&str]) -> Outcome {
-    let output = command(folder, arguments).output().expect("the binary starts");
+    finished(&mut command(folder, arguments))
+}
+
+fn finished(command: &mut Command) -> Outcome {
+    let output = command.output().expect("the binary starts");
     Outcome {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -44,12 +48,28 @@ pub fn kiwari(folder: &Path, arguments: &[&str]) -> Outcome {
     }
 }
 
+/// Runs a command in `folder` to its end, with these environment variables and no others.
+#[must_use]
+pub fn kiwari_with(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Outcome {
+    finished(command(folder, arguments).envs(environment.iter().copied()))
+}
+
 /// Starts a command in `folder` without waiting, its log on a pipe.
 #[must_use]
-pub fn start(folder: &Path, arguments: &[&str]) -> Child {
+pub fn start(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
     command(folder, arguments)
+        .envs(environment.iter().copied())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary starts")
+}
+
+/// `kiwari simulate` on a free port, not yet started.
+pub(crate) fn simulator(folder: &Path, more: &[&str]) -> Command {
+    let mut arguments = vec!["simulate", "--bind", "127.0.0.1:0"];
+    arguments.extend(more);
+    let mut command = command(folder, &arguments);
+    command.stderr(Stdio::null());
+    command
 }

@@ -99,3 +99,23 @@ pub fn send_raw(address: &str, bytes: &[u8]) -> Reply {
         .collect();
     Reply { status: status.parse().expect("a number"), headers, text: text.to_owned() }
 }
+
+/// `PUT` of JSON.
+///
+/// # Panics
+///
+/// If there is no response.
+#[must_use]
+pub fn put(url: &str, body: &Value) -> Reply {
+    read(agent().put(url).send_json(body).expect("a response"))
+}
+
+/// `DELETE`.
+///
+/// # Panics
+///
+/// If there is no response.
+#[must_use]
+pub fn delete(url: &str) -> Reply {
+    read(agent().delete(url).call().expect("a response"))
+}

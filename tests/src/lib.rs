@@ -3,7 +3,9 @@
 mod binary;
 mod http;
 mod server;
+mod simulator;
 
-pub use binary::{Outcome, kiwari, repository, start};
-pub use http::{Reply, get, post, send_raw};
+pub use binary::{Outcome, kiwari, kiwari_with, repository, start};
+pub use http::{Reply, delete, get, post, put, send_raw};
 pub use server::Server;
+pub use simulator::Simulator;

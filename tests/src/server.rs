@@ -32,9 +32,19 @@ impl Server {
     /// If it does not listen in time.
     #[must_use]
     pub fn start(folder: &Path, more: &[&str]) -> Self {
+        Self::start_with(folder, more, &[])
+    }
+
+    /// The same, with these environment variables.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen in time.
+    #[must_use]
+    pub fn start_with(folder: &Path, more: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut arguments = vec!["serve", "--data-dir", "data", "--bind", "127.0.0.1:0"];
         arguments.extend(more);
-        let mut child = start(folder, &arguments);
+        let mut child = start(folder, &arguments, environment);
         let stderr = child.stderr.take().expect("the log is on a pipe");
         let log = Arc::new(Mutex::new(Vec::new()));
         let (listening, address) = mpsc::channel();

@@ -123,7 +123,7 @@ fn a_run_killed_at_any_moment_leaves_the_published_index_whole() {
         write(at, &format!("help/more/{n}.md"), text);
     }
     for pause_ms in [20, 120, 250, 400, 700] {
-        let mut run = start(at, &["index", "help", "--data-dir", "data"]);
+        let mut run = start(at, &["index", "help", "--data-dir", "data"], &[]);
         #[expect(
             clippy::disallowed_methods,
             reason = "a test program of its own, not the runtime"

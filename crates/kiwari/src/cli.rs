@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use domain::{AppName, Language};
 
-use crate::config::Sources;
+use crate::config::{EmbedderChoice, Sources};
+use crate::delays::VectorDelays;
 
 /// Help search that always answers on time: an index of your help articles, and short cited answers from
 /// it within a fixed time budget.
@@ -39,8 +40,18 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Print a report over the latency log
     Report(Report),
+    /// Bring the Postgres of `DATABASE_URL` up to date
+    Migrate(Migrate),
     /// Measure how well questions with known answers are answered
     Eval(Eval),
+    /// Put load on a running server and measure how it answers
+    Bench(crate::bench::Bench),
+    /// Check the configuration, the index, and every service that answers depend on
+    Doctor(Doctor),
+    /// Stand in for the model APIs, with latencies and faults, for tests and benches
+    Simulate(crate::commands::simulate::Simulate),
+    /// Show what the cut-offs of the policy are worth, by simulation
+    SimulatePolicy(crate::commands::simulate_policy::SimulatePolicy),
     /// Print the effective settings
     Config,
 }
@@ -58,6 +69,9 @@ pub(crate) struct Index {
     /// Put before the pages' paths to make their addresses, such as `https://help.example.com`
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub(crate) base_url: Option<String>,
+    /// Embed with local, gemini, `gemini/MODEL@DIMENSIONS` or `openai/MODEL@DIMENSIONS`, instead of embed.embedder
+    #[arg(long, value_name = "EMBEDDER")]
+    pub(crate) embedder: Option<EmbedderChoice>,
     /// Print the summary and the problems as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -86,6 +100,16 @@ pub(crate) struct Serve {
     /// Listen here instead of on server.bind
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) bind: Option<SocketAddr>,
+    /// For tests and benches: delay the vector search by the draws of a simulator, PROFILE:SEED[:TIME-SCALE]
+    #[arg(long, hide = true, value_name = "DRAWS")]
+    pub(crate) delay_vectors: Option<VectorDelays>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -97,23 +121,31 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Which report
-    pub(crate) name: ReportName,
+    /// Which report: stages, stage_latency, budget_eaters, degradations, answer_kinds, first_content,
+    /// models, slo
+    pub(crate) name: String,
     /// How far back to look, such as 1h or 7d
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = humantime::parse_duration)]
     pub(crate) since: Duration,
     /// Only requests of this app
     #[arg(long, value_name = "NAME")]
     pub(crate) app: Option<AppName>,
+    /// Only rows per hour, day or window, in the reports that have several of these
+    #[arg(long, value_name = "PERIOD")]
+    pub(crate) per: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportName {
-    /// Latency percentiles and outcomes per stage
-    Stages,
+#[derive(Debug, Args)]
+pub(crate) struct Migrate {
+    /// Only say what is missing; the exit code is 1 if anything is
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +184,7 @@ impl Cli {
         if let Some(dir) = &self.data_dir {
             command_line.push(("data.dir", dir.to_string_lossy().into_owned()));
         }
-        if let Command::Serve(Serve { bind: Some(bind) }) = &self.command {
+        if let Command::Serve(Serve { bind: Some(bind), .. }) = &self.command {
             command_line.push(("server.bind", bind.to_string()));
         }
         Sources { file: self.config.clone(), environment: environment(), command_line }

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use catalog::{Catalog, Published};
-use deadline::CpuPool;
 use domain::{AppName, GenerationId};
 use ingest::DataDir;
 use search::Generation;
 use server::Knowledge;
 use tokio::time::Instant;
+
+use crate::compose::Engine;
 
 /// How often the catalog is asked for something newer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -26,7 +27,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(60);
 pub(crate) struct Follower {
     data: DataDir,
     catalog: Catalog,
-    pool: CpuPool,
+    engine: Engine,
     knowledge: Arc<Knowledge>,
     /// The generations that did not open, and when that was.
     failed: BTreeMap<AppName, (u64, Instant)>,
@@ -36,19 +37,21 @@ pub(crate) struct Follower {
 pub(crate) async fn open(
     data: &DataDir,
     published: &Published,
-    pool: CpuPool,
+    engine: &Engine,
 ) -> anyhow::Result<Generation> {
     let folder = data.generation(&published.id.app, published.id.number);
     let Published { id, recipe, articles, .. } = published.clone();
+    let (embedding, pool) = (engine.embedder_of(&recipe.embedder), engine.pool.clone());
     let opened = tokio::task::spawn_blocking(move || {
         Generation::open(&folder, id, recipe.embedder, articles, pool)
     });
-    opened.await?.with_context(|| {
+    let opened = opened.await?.with_context(|| {
         format!(
             "generation {} of app {} does not open; `kiwari index` builds it anew",
             published.id.number, published.id.app
         )
-    })
+    })?;
+    Ok(engine.delayed(opened.with_embedding(embedding)))
 }
 
 /// The catalog of a data directory that must have been indexed into.
@@ -62,10 +65,10 @@ impl Follower {
     pub(crate) fn new(
         data: DataDir,
         catalog: Catalog,
-        pool: CpuPool,
+        engine: Engine,
         knowledge: Arc<Knowledge>,
     ) -> Self {
-        Self { data, catalog, pool, knowledge, failed: BTreeMap::new() }
+        Self { data, catalog, engine, knowledge, failed: BTreeMap::new() }
     }
 
     /// Loads whatever is newer than what is in use. One app's broken index leaves the others alone.
@@ -96,11 +99,15 @@ impl Follower {
 
     async fn load(&mut self, published: &Published) {
         let id = &published.id;
-        match open(&self.data, published, self.pool.clone()).await {
+        match open(&self.data, published, &self.engine).await {
             Ok(generation) => {
                 self.failed.remove(&id.app);
+                let embedder = generation.embedder().to_string();
+                if generation.embedding().is_none() {
+                    tracing::warn!(app = %id.app, embedder, "the embedder cannot be called here; keywords alone answer");
+                }
                 self.knowledge.publish(Arc::new(generation));
-                tracing::info!(app = %id.app, generation = id.number, "a generation is loaded");
+                tracing::info!(app = %id.app, generation = id.number, embedder, "a generation is loaded");
             }
             Err(error) => {
                 self.failed.insert(id.app.clone(), (id.number, Instant::now()));

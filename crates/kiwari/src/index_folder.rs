@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use articles::{Problem, ReadOptions, Reading, SplitSettings, read_folder};
 use catalog::Catalog;
-use domain::AppName;
+use domain::{AppName, EmbedderId};
 use ingest::{DataDir, Job, Progress, Summary};
 
 use crate::compose::Engine;
+use crate::config::EmbedderChoice;
 
 /// What came of a folder.
 #[derive(Debug)]
@@ -26,9 +27,16 @@ pub(crate) enum Step {
     Indexing(Progress),
 }
 
-/// Calls to the local embedder at once; each runs on one core.
-pub(crate) fn calls_at_once() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// Calls to a remote embedder at once: enough to hide the round trips, few enough for the smallest plans.
+const REMOTE_CALLS: usize = 4;
+
+/// Calls to the embedder at once; each of the local one runs on one core.
+pub(crate) fn calls_at_once(embedder: &EmbedderId) -> usize {
+    if embedder.is_local() {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        REMOTE_CALLS
+    }
 }
 
 /// Reads `folder` and publishes what has changed for `app`.
@@ -38,6 +46,7 @@ pub(crate) async fn index_folder(
     app: AppName,
     folder: &Path,
     options: ReadOptions,
+    embedder: &EmbedderChoice,
     progress: impl Fn(Step) + Clone + Send + Sync + 'static,
 ) -> anyhow::Result<Indexed> {
     let reading = read(folder, options, progress.clone()).await?;
@@ -46,13 +55,16 @@ pub(crate) async fn index_folder(
     }
     data.create()?;
     let catalog = Catalog::open(&data.catalog()).await?;
+    let published = catalog.newest_of(&app).await?;
+    let published = published.as_ref().map(|published| &published.recipe.embedder);
+    let embedder = engine.embedder(embedder, published).await?;
     let Reading { articles, problems, files_seen, empty } = reading;
     let job = Job {
         app,
         articles,
         split: SplitSettings::standard(),
-        embedder: engine.embedder.clone(),
-        calls_at_once: calls_at_once(),
+        calls_at_once: calls_at_once(embedder.id()),
+        embedder,
     };
     let summary = ingest::run(data, &catalog, job, &move |at| progress(Step::Indexing(at))).await?;
     catalog.close().await;

@@ -2,15 +2,20 @@
 //!
 //! The binary, and the only place that knows every implementation.
 
+mod bench;
 mod cli;
 mod commands;
 mod compose;
 mod config;
+mod database;
+mod delays;
 mod demo_help;
+mod doctor;
 mod eval;
 mod follow;
 mod index_folder;
 mod logging;
+mod models;
 mod output;
 
 use std::process::ExitCode;
@@ -42,16 +47,25 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let config = config::load(&cli.sources())?;
+    let sources = cli.sources();
+    let config = config::load(&sources)?;
+    let database = database::settings(&sources.environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         match cli.command {
             Command::Index(arguments) => commands::index::run(&config, &arguments).await,
             Command::Ask(arguments) => commands::ask::run(&config, &arguments).await,
-            Command::Serve(_) => commands::serve::run(&config).await,
+            Command::Serve(arguments) => commands::serve::run(&config, &arguments, database).await,
             Command::Demo(arguments) => commands::demo::run(&config, &arguments).await,
-            Command::Report(arguments) => commands::report::run(&config, &arguments).await,
+            Command::Report(arguments) => {
+                commands::report::run(&config, &arguments, database.as_ref()).await
+            }
+            Command::Migrate(arguments) => commands::migrate::run(&arguments, database).await,
             Command::Eval(arguments) => commands::eval::run(&arguments).await,
+            Command::Bench(arguments) => commands::bench::run(&arguments).await,
+            Command::Doctor(arguments) => commands::doctor::run(&config, &arguments).await,
+            Command::Simulate(arguments) => commands::simulate::run(&arguments).await,
+            Command::SimulatePolicy(arguments) => commands::simulate_policy::run(&arguments),
             Command::Config => commands::config::run(&config),
         }
     });

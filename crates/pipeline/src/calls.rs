@@ -17,7 +17,8 @@ pub struct ModelCall {
     /// From the call to its first piece of text.
     pub first_token: Option<Duration>,
     pub fate: Fate,
-    /// What the provider had said of tokens when the call ended; `None` if nothing.
+    /// What the provider had said of tokens when the call ended, and if it had not counted a text that had come
+    /// yet, an estimate of that; `None` if nothing is known.
     pub usage: Option<Usage>,
 }
 

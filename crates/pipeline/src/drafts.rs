@@ -120,7 +120,7 @@ impl Draft {
             elapsed: since(now, self.began),
             first_token: self.first_token.map(|at| since(at, self.began)),
             fate,
-            usage: self.writing.usage(),
+            usage: self.writing.usage_or_estimate(),
         };
         Closed { model: self.model, writing: self.writing, call }
     }

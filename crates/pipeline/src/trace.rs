@@ -66,7 +66,12 @@ impl Trace {
         };
         let write = match decided {
             Action::Write(write) => Some(write),
-            _ => None,
+            Action::Start { .. }
+            | Action::Skip { .. }
+            | Action::Cut { .. }
+            | Action::GiveUp { .. }
+            | Action::Wait { .. }
+            | Action::Finish => None,
         };
         self.decisions.push(Decision {
             model: write.map(|write| write.model.as_str()),

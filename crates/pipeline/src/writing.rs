@@ -59,10 +59,29 @@ impl Writing {
         self.usage
     }
 
+    /// What has been used, where a provider that has not counted the text yet is helped out: some do not before
+    /// the second piece.
+    pub(crate) fn usage_or_estimate(&self) -> Option<Usage> {
+        match self.usage {
+            Some(usage) if usage.output_tokens > 0 || self.text.is_empty() => Some(usage),
+            None if self.text.is_empty() => None,
+            usage => {
+                Some(Usage { output_tokens: about_tokens(&self.text), ..usage.unwrap_or_default() })
+            }
+        }
+    }
+
     /// The model that wrote, where it is not the one that was asked.
     pub(crate) fn served(&self) -> Option<&str> {
         self.served.as_deref()
     }
+}
+
+/// About four Latin letters a token, and one character of other scripts: what providers publish as a rule of
+/// thumb.
+fn about_tokens(text: &str) -> u64 {
+    let quarters: u64 = text.chars().map(|c| if c.is_ascii() { 1 } else { 4 }).sum();
+    quarters.div_ceil(4)
 }
 
 impl Ending {

@@ -1,4 +1,4 @@
-//! `POST /v1/answer`.
+//! `POST /v1/answer`, as JSON or as an event stream.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use axum::response::Response;
 use pipeline::Wants;
 
 use crate::ask::understand;
-use crate::finished::Finished;
+use crate::finished::{Finished, Unfinished};
 use crate::problem::Problem;
 use crate::received::Received;
 use crate::service::Service;
+use crate::stream;
 use crate::wire::AnswerBody;
 
 pub(crate) async fn answer(
@@ -23,7 +24,13 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let asked = understand(&service, &received, &headers, body, Wants::Answer).await?;
+    if asked.streams {
+        return Ok(stream::respond(service, received, asked));
+    }
+    // When the client goes away, this future is dropped where it stands, and the work with it.
+    let unfinished = Unfinished::new("answer", &received, &asked);
     let answered = service.pipeline.answer(&asked.request).await;
+    unfinished.finish();
     let envelope = Finished::envelope(&received, &asked);
     let finished = Finished {
         endpoint: "answer",
@@ -34,6 +41,8 @@ pub(crate) async fn answer(
         stages: &answered.stages,
         trace: &answered.trace,
         spent: envelope.spent,
+        first_content: envelope.spent,
+        streamed: false,
     };
     Ok(finished.respond(&service, &AnswerBody::new(envelope, &answered)))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use deadline::{
     Allotment, BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms,
 };
@@ -25,7 +25,9 @@ use crate::service::Service;
 const MOST_HITS: u64 = 50;
 /// The most tags that a filter may name.
 const MOST_TAGS: usize = 100;
-const FIELDS: &str = "question, app, lang, budget_ms, top_k and filters";
+/// The fields of a search; questions for an answer have some more.
+const SEARCH_FIELDS: &str = "question, app, lang, budget_ms, top_k and filters";
+const ANSWER_FIELDS: &str = "question, app, lang, budget_ms, top_k, filters, stream and reasoning";
 
 /// A request that has been understood.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub(crate) struct Asked {
     pub(crate) request: Request,
     pub(crate) budget_requested: Option<Duration>,
     pub(crate) budget_total: Duration,
+    /// Whether the answer is wanted as an event stream.
+    pub(crate) streams: bool,
 }
 
 /// The body's fields, as written.
@@ -44,6 +48,8 @@ struct Written {
     budget: Option<Duration>,
     top_k: Option<u64>,
     filter: Filter,
+    stream: Option<bool>,
+    reasoning: Reasoning,
 }
 
 /// Reads and checks everything; pins the generation.
@@ -61,7 +67,7 @@ pub(crate) async fn understand(
     let from_headers = budget_from_headers(headers, service.settings.trust_envoy)?;
     let most = from_headers.capped(service.longest_budget(wants));
     let object = body::json_object(headers, body, Deadline::from_start(received.at, most)).await?;
-    let written = Written::read(Fields::new(object))?;
+    let written = Written::read(Fields::new(object), wants)?;
     let (app, generation) = pin(service, written.app)?;
 
     let began = Instant::now();
@@ -69,7 +75,7 @@ pub(crate) async fn understand(
         .map_err(|error| wrong_question(&error))?;
     let normalize = began.elapsed();
 
-    let allotment = allotment(service, &app, wants);
+    let allotment = allotment(service, &app, &generation, wants);
     let sources = written.budget.into_iter().fold(from_headers, BudgetSources::and);
     let budget_total = sources.capped(allotment.total());
     let top_k =
@@ -86,15 +92,16 @@ pub(crate) async fn understand(
             deadline: Deadline::from_start(received.at, budget_total),
             normalize,
             wants,
-            reasoning: Reasoning::Auto,
+            reasoning: written.reasoning,
         },
         budget_requested: sources.requested(),
         budget_total,
+        streams: written.stream.unwrap_or_else(|| accepts_events(headers)),
     })
 }
 
 impl Written {
-    fn read(mut fields: Fields) -> Result<Self, Problem> {
+    fn read(mut fields: Fields, wants: Wants) -> Result<Self, Problem> {
         let question = fields.text("question")?.ok_or_else(|| {
             Problem::new(Code::MissingField, "question is missing: what does the user ask?")
                 .at("question")
@@ -110,9 +117,38 @@ impl Written {
         let filter =
             Filter { lang: nested.parsed("lang")?, tags: nested.texts("tags", MOST_TAGS)? };
         nested.finish("lang and tags")?;
-        fields.finish(FIELDS)?;
-        Ok(Self { question, app, lang, budget, top_k, filter })
+        let (stream, reasoning) = match wants {
+            Wants::Answer => (fields.flag("stream")?, reasoning(&mut fields)?),
+            Wants::Passages => (None, Reasoning::Off),
+        };
+        fields.finish(match wants {
+            Wants::Answer => ANSWER_FIELDS,
+            Wants::Passages => SEARCH_FIELDS,
+        })?;
+        Ok(Self { question, app, lang, budget, top_k, filter, stream, reasoning })
     }
+}
+
+/// Whether a model may think before it writes.
+fn reasoning(fields: &mut Fields) -> Result<Reasoning, Problem> {
+    match fields.text("reasoning")?.as_deref() {
+        None | Some("auto") => Ok(Reasoning::Auto),
+        Some("on") => Ok(Reasoning::On),
+        Some("off") => Ok(Reasoning::Off),
+        Some(_) => {
+            let detail = "reasoning must be auto, on or off";
+            Err(Problem::new(Code::InvalidField, detail).at("reasoning"))
+        }
+    }
+}
+
+/// Whether `Accept` names event streams. `*/*` does not: JSON is what clients get that do not ask.
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|range| {
+        let essence = range.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case("text/event-stream")
+    })
 }
 
 fn budget_from_headers(headers: &HeaderMap, trust_envoy: bool) -> Result<BudgetSources, Problem> {
@@ -168,9 +204,9 @@ fn wrong_question(error: &QuestionError) -> Problem {
     Problem::new(code, error.to_string()).at("question")
 }
 
-fn allotment(service: &Service, app: &AppName, wants: Wants) -> Allotment {
+fn allotment(service: &Service, app: &AppName, generation: &Generation, wants: Wants) -> Allotment {
     match wants {
-        Wants::Answer => service.allotment(app),
+        Wants::Answer => service.settings.shares.of(app, generation),
         Wants::Passages => service.settings.search_allotment,
     }
 }

@@ -59,6 +59,15 @@ impl Fields {
         }
     }
 
+    /// Yes or no; `None` if it is absent or null.
+    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, Problem> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(self.wrong(name, "true or false", &other)),
+        }
+    }
+
     /// A list of at most `most` texts; empty if it is absent.
     pub(crate) fn texts(&mut self, name: &str, most: usize) -> Result<Vec<String>, Problem> {
         let Some(value) = self.take(name) else { return Ok(Vec::new()) };

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use domain::{Degradation, Stage, StageReport};
-use ledger::Entry;
+use ledger::{Entry, StageEntry};
 use pipeline::Trace;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -32,6 +32,20 @@ pub(crate) struct Finished<'a> {
     pub(crate) trace: &'a Trace,
     /// From *t0* to the rendered body.
     pub(crate) spent: Duration,
+    /// From *t0* to the first text on its way to the client.
+    pub(crate) first_content: Duration,
+    /// Whether the response is an event stream.
+    pub(crate) streamed: bool,
+}
+
+/// A request under way; says so in the log if it is dropped before its end, which is what happens when its client
+/// goes away.
+#[derive(Debug)]
+pub(crate) struct Unfinished<'a> {
+    endpoint: &'static str,
+    received: &'a Received,
+    asked: &'a Asked,
+    is_finished: bool,
 }
 
 impl Finished<'_> {
@@ -47,11 +61,16 @@ impl Finished<'_> {
 
     /// Logs and records the request, and turns `body` into its response.
     pub(crate) fn respond(self, service: &Service, body: &impl Serialize) -> Response {
-        self.log();
         let mut response = Json(body).into_response();
         self.set_headers(response.headers_mut());
-        service.recorder.record(self.into_entry());
+        self.note(service);
         response
+    }
+
+    /// Logs and records the request: once, however it is answered.
+    pub(crate) fn note(self, service: &Service) {
+        self.log();
+        service.recorder.record(self.into_entry());
     }
 
     /// One line per request: names and times, never text.
@@ -70,6 +89,8 @@ impl Finished<'_> {
             generation = self.asked.request.generation.id().number,
             budget_ms = ms(self.asked.budget_total),
             spent_ms = ms(self.spent),
+            first_content_ms = ms(self.first_content),
+            streamed = self.streamed,
             normalize_ms = took(Stage::Normalize),
             keyword_ms = took(Stage::Keyword),
             embed_ms = took(Stage::Embed),
@@ -98,19 +119,56 @@ impl Finished<'_> {
             client_request_id: self.received.client_id.clone(),
             endpoint: self.endpoint,
             app: request.generation.id().app.clone(),
+            segment: None,
             lang: request.question.lang(),
             received_at: self.received.wall,
             budget_requested: self.asked.budget_requested,
             budget_total: self.asked.budget_total,
             spent: self.spent,
+            streamed: self.streamed,
+            first_content: (self.endpoint == "answer").then_some(self.first_content),
             kind: self.kind,
             degraded: degraded(&self.reasons),
+            model: None,
             generation: request.generation.id().number,
             calibration: 0,
+            minimums: request.allotment.minimums(),
             trace: serde_json::to_string(self.trace).unwrap_or_default(),
-            stages: self.stages.to_vec(),
+            stages: self.stages.iter().copied().map(StageEntry::from).collect(),
+            calls: Vec::new(),
             reasons: self.reasons,
         }
+    }
+}
+
+impl<'a> Unfinished<'a> {
+    pub(crate) fn new(endpoint: &'static str, received: &'a Received, asked: &'a Asked) -> Self {
+        Self { endpoint, received, asked, is_finished: false }
+    }
+
+    /// All is well.
+    pub(crate) fn finish(mut self) {
+        self.is_finished = true;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        // A panic is logged as what it is.
+        if self.is_finished || std::thread::panicking() {
+            return;
+        }
+        tracing::info!(
+            target: "kiwari::request",
+            request_id = %self.received.id,
+            endpoint = self.endpoint,
+            app = %self.asked.request.generation.id().app,
+            kind = "abandoned",
+            generation = self.asked.request.generation.id().number,
+            budget_ms = ms(self.asked.budget_total),
+            spent_ms = ms(self.received.at.elapsed()),
+            "the client went away"
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use pipeline::ModelTotals;
 use serde::Serialize;
 
 use crate::service::Service;
@@ -16,7 +17,21 @@ struct Health {
     status: &'static str,
     version: &'static str,
     apps: Vec<AppHealth>,
+    models: ModelHealth,
     ledger: LedgerHealth,
+}
+
+/// Calls of models since the start, and their tokens as far as providers have told us of them.
+#[derive(Serialize)]
+struct ModelHealth {
+    calls: u64,
+    replaced: u64,
+    lost: u64,
+    abandoned: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    wasted_input_tokens: u64,
+    wasted_output_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -34,6 +49,21 @@ struct LedgerHealth {
     queued: u64,
     written: u64,
     dropped: u64,
+}
+
+impl ModelHealth {
+    fn of(totals: ModelTotals) -> Self {
+        Self {
+            calls: totals.calls,
+            replaced: totals.replaced,
+            lost: totals.lost,
+            abandoned: totals.abandoned,
+            input_tokens: totals.input_tokens,
+            output_tokens: totals.output_tokens,
+            wasted_input_tokens: totals.wasted_input_tokens,
+            wasted_output_tokens: totals.wasted_output_tokens,
+        }
+    }
 }
 
 /// The process runs.
@@ -70,6 +100,7 @@ pub(crate) async fn health(State(service): State<Arc<Service>>) -> Response {
         status: if ready { "ok" } else { "not_ready" },
         version: env!("CARGO_PKG_VERSION"),
         apps: apps.collect(),
+        models: ModelHealth::of(service.pipeline.model_totals()),
         ledger: LedgerHealth {
             queued: counts.queued,
             written: counts.written,

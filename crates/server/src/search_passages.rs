@@ -11,7 +11,7 @@ use domain::Hit;
 use pipeline::{Request, Wants};
 
 use crate::ask::understand;
-use crate::finished::Finished;
+use crate::finished::{Finished, Unfinished};
 use crate::highlights::Highlights;
 use crate::problem::Problem;
 use crate::received::Received;
@@ -25,8 +25,10 @@ pub(crate) async fn search(
     body: Body,
 ) -> Result<Response, Problem> {
     let asked = understand(&service, &received, &headers, body, Wants::Passages).await?;
+    let unfinished = Unfinished::new("search", &received, &asked);
     let found = service.pipeline.search(&asked.request).await;
     let hits = marked(&service, &asked.request, &found.hits).await;
+    unfinished.finish();
     let envelope = Finished::envelope(&received, &asked);
     let finished = Finished {
         endpoint: "search",
@@ -37,6 +39,8 @@ pub(crate) async fn search(
         stages: &found.stages,
         trace: &found.trace,
         spent: envelope.spent,
+        first_content: envelope.spent,
+        streamed: false,
     };
     Ok(finished.respond(&service, &SearchBody::new(envelope, &found, hits)))
 }

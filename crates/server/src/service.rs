@@ -1,6 +1,6 @@
 //! [`Service`]: what handlers work with.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,15 +10,15 @@ use domain::AppName;
 use ledger::Recorder;
 use normalize::Limits;
 use pipeline::{Pipeline, Wants};
+use search::Generation;
+use tokio_util::task::TaskTracker;
 
-use crate::Knowledge;
+use crate::{ConnectionLimits, Knowledge};
 
 /// Handlers' settings, as relied on.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For apps without shares of their own.
-    pub allotment: Allotment,
-    pub allotments: BTreeMap<AppName, Allotment>,
+    pub shares: Arc<dyn Shares>,
     /// The longest budget of a search per keystroke.
     pub search_allotment: Allotment,
     pub question: Limits,
@@ -26,6 +26,16 @@ pub struct Settings {
     pub top_k: usize,
     /// Whether `X-Envoy-Expected-Rq-Timeout-Ms` is read.
     pub trust_envoy: bool,
+    pub connections: ConnectionLimits,
+}
+
+/// Who says how the time of a request for an answer is shared out.
+pub trait Shares: Send + Sync + fmt::Debug {
+    /// The shares of a request to `app` that `generation` answers.
+    fn of(&self, app: &AppName, generation: &Generation) -> Allotment;
+
+    /// The longest total of any app.
+    fn longest(&self) -> Duration;
 }
 
 /// One running server's parts. Shared by all requests.
@@ -37,6 +47,8 @@ pub struct Service {
     /// Where CPU work runs.
     pub pool: CpuPool,
     pub settings: Settings,
+    /// Answers that are being streamed; each is held by its response's body.
+    pub(crate) tasks: TaskTracker,
     draining: AtomicBool,
 }
 
@@ -50,22 +62,22 @@ impl Service {
         pool: CpuPool,
         settings: Settings,
     ) -> Self {
-        Self { pipeline, knowledge, recorder, pool, settings, draining: AtomicBool::new(false) }
-    }
-
-    /// The shares of `app`.
-    pub(crate) fn allotment(&self, app: &AppName) -> Allotment {
-        self.settings.allotments.get(app).copied().unwrap_or(self.settings.allotment)
+        Self {
+            pipeline,
+            knowledge,
+            recorder,
+            pool,
+            settings,
+            tasks: TaskTracker::new(),
+            draining: AtomicBool::new(false),
+        }
     }
 
     /// The longest budget that any app gives to requests of this kind.
     pub(crate) fn longest_budget(&self, wants: Wants) -> Duration {
         match wants {
             Wants::Passages => self.settings.search_allotment.total(),
-            Wants::Answer => {
-                let totals = self.settings.allotments.values().map(Allotment::total);
-                totals.fold(self.settings.allotment.total(), Duration::max)
-            }
+            Wants::Answer => self.settings.shares.longest(),
         }
     }
 

@@ -29,6 +29,36 @@ pub struct AnswerText {
     pub lang: Language,
 }
 
+/// Event `sources`: the passages in hand once searching is over, best first. They carry no numbers: the marks in
+/// the text are numbered as the text cites them, and `done` says what each stands on.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SourcesBody<'a> {
+    sources: Vec<SourceBody<'a>>,
+}
+
+/// One passage that the answer may cite.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SourceBody<'a> {
+    article_id: &'a str,
+    title: &'a str,
+    heading: &'a str,
+    url: Option<&'a str>,
+}
+
+/// Events `delta`, whose texts joined are the answer's, and `replace`, in whose stead the text is this one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct TextBody<'a> {
+    pub(crate) text: &'a str,
+}
+
+/// Event `done`: what `POST /v1/answer` returns as JSON, and what its headers say.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DoneBody {
+    #[serde(flatten)]
+    answer: AnswerBody,
+    deadline_remaining_ms: u64,
+}
+
 /// What `POST /v1/search` returns.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchBody {
@@ -119,6 +149,30 @@ impl AnswerBody {
             generation: envelope.generation,
             model: answered.model.clone(),
         }
+    }
+}
+
+impl<'a> SourcesBody<'a> {
+    pub(crate) fn new(hits: &'a [Hit]) -> Self {
+        Self { sources: hits.iter().map(|hit| SourceBody::new(&hit.passage)).collect() }
+    }
+}
+
+impl<'a> SourceBody<'a> {
+    fn new(passage: &'a Passage) -> Self {
+        Self {
+            article_id: passage.article_id.as_str(),
+            title: &passage.title,
+            heading: passage.heading(),
+            url: passage.url.as_deref(),
+        }
+    }
+}
+
+impl DoneBody {
+    pub(crate) fn new(answer: AnswerBody, remaining: Duration) -> Self {
+        let remaining = u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX);
+        Self { answer, deadline_remaining_ms: remaining }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether the `[n]` marks of a text that a model wrote hold, and what they stand on.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use analysis::Analyzer;
@@ -43,7 +44,8 @@ pub fn check(text: &str, passages: &[Arc<Passage>], analyzer: &Analyzer) -> Chec
     let supported = !cited.is_empty() && claims.iter().any(|claim| claim.is_supported(&grounds));
     let citations = (1..)
         .zip(&cited)
-        .map(|(n, passage)| cite(passage, n, quote(n, passage, &claims, analyzer)));
+        .zip(&grounds)
+        .map(|((n, passage), ground)| cite(passage, n, ground.quote(n, passage, &claims)));
     Checked { citations: citations.collect(), text, supported }
 }
 
@@ -141,8 +143,16 @@ struct Claim {
 
 /// A cited passage, as far as support goes.
 struct Ground {
-    words: HashSet<String>,
+    /// Of its title and headings.
+    titles: HashSet<String>,
+    sentences: Vec<Said>,
     scripts: Scripts,
+}
+
+/// One sentence of a passage.
+struct Said {
+    range: Range<usize>,
+    words: HashSet<String>,
 }
 
 /// Which kinds of letters a text has, as far as words can be compared.
@@ -175,19 +185,46 @@ impl Claim {
         if !cited.iter().any(|ground| self.scripts.share_one_with(ground.scripts)) {
             return !self.cites.is_empty();
         }
-        let found = self
-            .words
-            .iter()
-            .filter(|word| cited.iter().any(|ground| ground.words.contains(*word)));
+        let found = self.words.iter().filter(|word| cited.iter().any(|ground| ground.holds(word)));
         found.count() as f32 >= SUPPORTED_SHARE * self.words.len() as f32
     }
 }
 
 impl Ground {
     fn new(passage: &Passage, analyzer: Analyzer) -> Self {
-        let headings = passage.headings.join("\n");
-        let all = [passage.title.as_str(), &headings, &passage.text].join("\n");
-        Self { words: words(&all, analyzer), scripts: Scripts::of(&passage.text) }
+        let titles = format!("{}\n{}", passage.title, passage.headings.join("\n"));
+        let said = |range: Range<usize>| {
+            let words = words(part(&passage.text, range.clone()), analyzer);
+            Said { range, words }
+        };
+        Self {
+            titles: words(&titles, analyzer),
+            sentences: sentence::sentences(&passage.text).into_iter().map(said).collect(),
+            scripts: Scripts::of(&passage.text),
+        }
+    }
+
+    fn holds(&self, word: &str) -> bool {
+        self.titles.contains(word) || self.sentences.iter().any(|said| said.words.contains(word))
+    }
+
+    /// The sentence of `passage` that is most like what cites it as number `n`; the first if none is.
+    fn quote<'p>(&self, n: u32, passage: &'p Passage, claims: &[Claim]) -> &'p str {
+        let citing: HashSet<&String> = claims
+            .iter()
+            .filter(|claim| claim.cites.contains(&n))
+            .flat_map(|claim| &claim.words)
+            .collect();
+        let mut best = (0..0, -1.0);
+        for Said { range, words } in &self.sentences {
+            let shared = words.iter().filter(|word| citing.contains(word)).count() as f32;
+            // Dice's coefficient, so that a long sentence does not win by its length.
+            let likeness = 2.0 * shared / (words.len() + citing.len()).max(1) as f32;
+            if likeness > best.1 {
+                best = (range.clone(), likeness);
+            }
+        }
+        part(&passage.text, best.0)
     }
 }
 
@@ -207,27 +244,6 @@ impl Scripts {
 
 fn words(text: &str, analyzer: Analyzer) -> HashSet<String> {
     analyzer.words(text).into_iter().map(|word| word.text).collect()
-}
-
-/// The sentence of `passage` that is most like what cites it as number `n`; the first if none is.
-fn quote<'p>(n: u32, passage: &'p Passage, claims: &[Claim], analyzer: Analyzer) -> &'p str {
-    let citing: HashSet<&String> = claims
-        .iter()
-        .filter(|claim| claim.cites.contains(&n))
-        .flat_map(|claim| &claim.words)
-        .collect();
-    let mut best = ("", -1.0);
-    for range in sentence::sentences(&passage.text) {
-        let sentence = part(&passage.text, range);
-        let said = words(sentence, analyzer);
-        let shared = said.iter().filter(|word| citing.contains(word)).count() as f32;
-        // Dice's coefficient, so that a long sentence does not win by its length.
-        let likeness = 2.0 * shared / (said.len() + citing.len()).max(1) as f32;
-        if likeness > best.1 {
-            best = (sentence, likeness);
-        }
-    }
-    best.0
 }
 
 #[cfg(test)]

@@ -21,14 +21,14 @@ use crate::{follow, output};
 pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<ExitCode> {
     let (data, catalog) = follow::open_catalog(&config.data_dir).await?;
     let published = choose(&catalog, arguments.app.as_ref()).await?;
-    let engine = Engine::load()?;
-    let generation = follow::open(&data, &published, engine.pool.clone()).await?;
+    let engine = Engine::load(config)?;
+    let generation = follow::open(&data, &published, &engine).await?;
     let pipeline = engine.pipeline();
 
     // Loading is this command's own affair: the budget is for answering.
     let start = Instant::now();
     let question = normalize::question(&arguments.question, arguments.lang, config.question)?;
-    let allotment = config.allotments.get(&published.id.app).copied().unwrap_or(config.allotment);
+    let allotment = engine.shares().of(&published.id.app, &generation);
     let budget = arguments.budget.map_or(allotment.total(), |asked| asked.min(allotment.total()));
     let id = Uuid::now_v7().to_string();
     let request = Request {

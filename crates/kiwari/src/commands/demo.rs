@@ -11,7 +11,7 @@ use ingest::DataDir;
 use crate::cli::Demo;
 use crate::commands::serve::serve;
 use crate::compose::Engine;
-use crate::config::{Config, LogFormat};
+use crate::config::{Config, EmbedderChoice, LogFormat};
 use crate::index_folder::index_folder;
 use crate::{demo_help, logging, output};
 
@@ -28,17 +28,26 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<Exi
     std::fs::create_dir(&help)?;
     demo_help::write_to(&help).context("cannot write the sample help center")?;
 
-    let engine = Engine::load()?;
+    let engine = Engine::load(config)?;
     let data = DataDir::new(folder.path().join("data"));
     let app = AppName::default_app();
-    let indexed =
-        index_folder(&engine, &data, app, &help, ReadOptions::standard(), |_step| {}).await?;
+    let indexed = index_folder(
+        &engine,
+        &data,
+        app,
+        &help,
+        ReadOptions::standard(),
+        &EmbedderChoice::Local,
+        |_| {},
+    )
+    .await?;
     output::line(&format!(
         "Indexed the sample help center of Tsumugi, a made-up photo journal: {} articles, {} passages.\n",
         indexed.summary.articles, indexed.summary.passages
     ))?;
     output::line(&invitation(address))?;
-    serve(config, &engine, data, listener).await?;
+    // A demonstration leaves nothing behind, in Postgres neither.
+    serve(config, &engine, data, None, listener).await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,20 +16,28 @@ use crate::{logging, output};
 
 pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<ExitCode> {
     let _log = logging::start(config.log_format);
-    let engine = Engine::load()?;
+    let engine = Engine::load(config)?;
     let data = DataDir::new(&config.data_dir);
     let options = ReadOptions {
         default_lang: arguments.lang,
         base_url: arguments.base_url.clone(),
         ..ReadOptions::standard()
     };
+    let embedder = arguments.embedder.as_ref().unwrap_or(&config.embedder);
     let bar = Bar::new();
     let shown = bar.clone();
-    let indexed =
-        index_folder(&engine, &data, arguments.app.clone(), &arguments.dir, options, move |step| {
+    let indexed = index_folder(
+        &engine,
+        &data,
+        arguments.app.clone(),
+        &arguments.dir,
+        options,
+        embedder,
+        move |step| {
             shown.show(step);
-        })
-        .await;
+        },
+    )
+    .await;
     bar.clear();
     let indexed = indexed?;
     if arguments.json {

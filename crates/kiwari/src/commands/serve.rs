@@ -9,13 +9,15 @@ use anyhow::Context;
 use catalog::Catalog;
 use deadline::{CancelFlag, Deadline};
 use domain::{Call, Filter, Role};
+use futures_util::future::join_all;
 use ingest::DataDir;
-use ledger::{Ledger, Recorder};
+use ledger::{Ledger, PgSettings, Recorder};
 use search::KeywordRequest;
-use server::{Knowledge, Service, Settings};
+use server::{ConnectionLimits, Knowledge, Service, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::cli::Serve;
 use crate::compose::Engine;
 use crate::config::Config;
 use crate::follow::Follower;
@@ -23,15 +25,22 @@ use crate::logging;
 
 /// How long the latency log may take to be written to its end.
 const LAST_ROWS: Duration = Duration::from_secs(5);
+/// How long connecting to the model APIs may hold up the start: an API that is down is no reason not to serve.
+const CONNECT: Duration = Duration::from_secs(1);
 /// How long warming up may take before the server goes on without.
 const WARM_UP: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(
+    config: &Config,
+    arguments: &Serve,
+    database: Option<PgSettings>,
+) -> anyhow::Result<ExitCode> {
+    let delays = arguments.delay_vectors;
     let _log = logging::start(config.log_format);
     let listener = server::bind(config.bind, config.public).await?;
-    let engine = Engine::load()?;
+    let engine = Engine::load(config)?.with_delays(delays);
     let data = DataDir::new(&config.data_dir);
-    serve(config, &engine, data, listener).await?;
+    serve(config, &engine, data, database, listener).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,47 +49,47 @@ pub(crate) async fn serve(
     config: &Config,
     engine: &Engine,
     data: DataDir,
+    database: Option<PgSettings>,
     listener: TcpListener,
 ) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     data.create()?;
     let catalog = Catalog::open(&data.catalog()).await?;
-    let ledger = start_ledger(&data).await;
+    let ledger = start_ledger(&data, database).await;
     let recorder = ledger.as_ref().map_or_else(Recorder::without_log, Ledger::recorder);
     let knowledge = Arc::new(Knowledge::default());
-    config.allotments.keys().for_each(|app| knowledge.announce(app.clone()));
-    let mut follower =
-        Follower::new(data, catalog.clone(), engine.pool.clone(), Arc::clone(&knowledge));
+    config.shares.apps().for_each(|app| knowledge.announce(app.clone()));
+    let mut follower = Follower::new(data, catalog.clone(), engine.clone(), Arc::clone(&knowledge));
     follower.catch_up().await?;
     warm_up(engine, &knowledge).await;
 
     let settings = Settings {
-        allotment: config.allotment,
-        allotments: config.allotments.clone(),
+        shares: Arc::new(engine.shares()),
         search_allotment: config.search_allotment,
         question: config.question,
         top_k: config.top_k,
         trust_envoy: config.trust_envoy,
+        connections: ConnectionLimits::STANDARD,
     };
     let service =
         Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings);
     tracing::info!(address = %listener.local_addr()?, "listening");
     let serving = server::serve(listener, Arc::new(service), stop);
-    let served = tokio::select! {
-        served = serving => served,
+    tokio::select! {
+        () = serving => {}
         never = follower.follow() => match never {},
-    };
+    }
     if let Some(ledger) = ledger {
         ledger.close(Deadline::after(LAST_ROWS)).await;
     }
     catalog.close().await;
     tracing::info!("stopped");
-    Ok(served?)
+    Ok(())
 }
 
 /// Telemetry is what gives way: without its log, the server still answers.
-async fn start_ledger(data: &DataDir) -> Option<Ledger> {
-    Ledger::start(&data.ledger(), ledger::Settings::STANDARD)
+async fn start_ledger(data: &DataDir, database: Option<PgSettings>) -> Option<Ledger> {
+    Ledger::start(&data.ledger(), ledger::Settings::STANDARD, database)
         .await
         .inspect_err(|error| {
             tracing::error!(
@@ -111,10 +120,18 @@ async fn warm_up(engine: &Engine, knowledge: &Knowledge) {
     }
     let text = [QUESTION.to_owned()];
     let call = Call::background("warm-up", Deadline::after(WARM_UP));
-    let warmed = engine.embedder.embed(&text, Role::Query, &call).await;
+    let warmed = engine.local.embed(&text, Role::Query, &call).await;
     if let Err(fault) = warmed {
         tracing::warn!(error = &fault as &dyn std::error::Error, "the embedder did not warm up");
     }
+    let connecting = engine.apis.upstreams().into_iter().map(|upstream| async move {
+        let call = Call::background("warm-up", Deadline::after(CONNECT));
+        if let Err(fault) = upstream.warm(&call).await {
+            let api = upstream.name();
+            tracing::warn!(api, error = &fault as &dyn std::error::Error, "cannot be reached yet");
+        }
+    });
+    join_all(connecting).await;
 }
 
 /// Ready once the process has been asked to stop.

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deadline::{Allotment, Minimums};
-use domain::AppName;
+use generate::ModelSettings;
 use normalize::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
-use super::file::{Budget, File};
+use super::embedder::EmbedderChoice;
+use super::file::{Breaker, File, Generate};
+use super::secrets::Secrets;
+use super::shares::ConfiguredShares;
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -31,9 +34,15 @@ pub(crate) struct Config {
     pub(crate) log_format: LogFormat,
     pub(crate) question: Limits,
     pub(crate) top_k: usize,
-    pub(crate) allotment: Allotment,
-    /// Of the apps that have a section of their own.
-    pub(crate) allotments: BTreeMap<AppName, Allotment>,
+    pub(crate) shares: ConfiguredShares,
+    pub(crate) generate: Generate,
+    pub(crate) models: BTreeMap<String, ModelSettings>,
+    pub(crate) embedder: EmbedderChoice,
+    pub(crate) query_prefix: String,
+    pub(crate) passage_prefix: String,
+    pub(crate) ask_for_dimensions: bool,
+    pub(crate) breaker: Breaker,
+    pub(crate) secrets: Secrets,
     pub(crate) search_allotment: Allotment,
     written: File,
 }
@@ -43,16 +52,11 @@ const SEARCH_RESERVE: Duration = Duration::from_millis(10);
 
 impl Config {
     /// Checks what was written.
-    pub(super) fn check(file: File) -> Result<Self, ConfigError> {
+    pub(super) fn check(file: File, secrets: Secrets) -> Result<Self, ConfigError> {
         positive("answer.top_k", file.answer.top_k)?;
         positive("question.longest", file.question.longest)?;
-        let allotment = allotment("budget", &file.budget)?;
-        let mut allotments = BTreeMap::new();
-        for (app, own) in &file.apps {
-            let budget = file.budget.with(&own.budget);
-            allotments
-                .insert(app.clone(), self::allotment(&format!("apps.{app}.budget"), &budget)?);
-        }
+        positive("generate.answer_tokens", file.generate.answer_tokens as usize)?;
+        let shares = ConfiguredShares::check(&file)?;
         let total = file.search.budget.0;
         let search_allotment =
             Allotment::new(total, Minimums::EMBEDDED, SEARCH_RESERVE, total, Duration::ZERO)
@@ -65,37 +69,30 @@ impl Config {
             log_format: file.log.format,
             question: Limits { longest: file.question.longest },
             top_k: file.answer.top_k,
-            allotment,
-            allotments,
+            shares,
+            generate: file.generate.clone(),
+            models: file.models.clone(),
+            embedder: file.embed.embedder.clone(),
+            query_prefix: file.embed.query_prefix.clone(),
+            passage_prefix: file.embed.passage_prefix.clone(),
+            ask_for_dimensions: file.embed.ask_for_dimensions,
+            breaker: file.upstream.breaker,
+            secrets,
             search_allotment,
             written: file,
         })
     }
 
-    /// The effective settings as TOML. There are no secrets among them yet that would have to be masked.
+    /// The effective settings as TOML. Keys are in the environment alone, so that none is among them.
     pub(crate) fn to_toml(&self) -> String {
         toml::to_string_pretty(&self.written).expect("what was read as TOML can be written as TOML")
     }
-}
-
-fn allotment(key: &str, budget: &Budget) -> Result<Allotment, ConfigError> {
-    // No model writes answers yet, so nothing is held back for one.
-    let minimums =
-        Minimums { embed: budget.embed.0, vector: budget.vector.0, generate: Duration::ZERO };
-    Allotment::new(
-        budget.total.0,
-        minimums,
-        budget.reserve.0,
-        budget.retrieval_cutoff.0,
-        Duration::ZERO,
-    )
-    .map_err(|error| invalid(key, error.to_string()))
 }
 
 fn positive(key: &str, number: usize) -> Result<(), ConfigError> {
     if number == 0 { Err(invalid(key, "must be at least 1".to_owned())) } else { Ok(()) }
 }
 
-fn invalid(key: &str, message: String) -> ConfigError {
+pub(super) fn invalid(key: &str, message: String) -> ConfigError {
     ConfigError::Invalid { key: key.to_owned(), message }
 }

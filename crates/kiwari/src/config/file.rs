@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use domain::AppName;
+use generate::ModelSettings;
 use serde::{Deserialize, Serialize};
 
 use super::LogFormat;
-use super::duration::Written;
+use super::duration::{Share, Written};
+use super::embedder::EmbedderChoice;
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +21,10 @@ pub(crate) struct File {
     pub(crate) question: Question,
     pub(crate) answer: Answer,
     pub(crate) budget: Budget,
+    pub(crate) generate: Generate,
+    pub(crate) embed: Embed,
+    pub(crate) upstream: Upstream,
+    pub(crate) models: BTreeMap<String, ModelSettings>,
     pub(crate) search: Search,
     pub(crate) apps: BTreeMap<AppName, App>,
 }
@@ -60,9 +66,55 @@ pub(crate) struct Answer {
 pub(crate) struct Budget {
     pub(crate) total: Written,
     pub(crate) reserve: Written,
-    pub(crate) embed: Written,
-    pub(crate) vector: Written,
+    pub(crate) embed: Share,
+    pub(crate) vector: Share,
+    pub(crate) generate: Share,
     pub(crate) retrieval_cutoff: Written,
+    pub(crate) first_token_cutoff: Written,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Generate {
+    pub(crate) provider: Provider,
+    pub(crate) model: String,
+    pub(crate) lighter_model: String,
+    pub(crate) answer_tokens: u32,
+    pub(crate) long_input_tokens: u64,
+}
+
+/// Who writes answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Provider {
+    Auto,
+    Gemini,
+    Openai,
+    Off,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Embed {
+    pub(crate) embedder: EmbedderChoice,
+    pub(crate) query_prefix: String,
+    pub(crate) passage_prefix: String,
+    pub(crate) ask_for_dimensions: bool,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Upstream {
+    pub(crate) breaker: Breaker,
+}
+
+/// What a breaker is allowed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Breaker {
+    Off,
+    Observe,
+    Enforce,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -87,11 +139,15 @@ pub(crate) struct AppBudget {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reserve: Option<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) embed: Option<Written>,
+    pub(crate) embed: Option<Share>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) vector: Option<Written>,
+    pub(crate) vector: Option<Share>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) generate: Option<Share>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retrieval_cutoff: Option<Written>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) first_token_cutoff: Option<Written>,
 }
 
 impl Budget {
@@ -102,7 +158,9 @@ impl Budget {
             reserve: app.reserve.unwrap_or(self.reserve),
             embed: app.embed.unwrap_or(self.embed),
             vector: app.vector.unwrap_or(self.vector),
+            generate: app.generate.unwrap_or(self.generate),
             retrieval_cutoff: app.retrieval_cutoff.unwrap_or(self.retrieval_cutoff),
+            first_token_cutoff: app.first_token_cutoff.unwrap_or(self.first_token_cutoff),
         }
     }
 }

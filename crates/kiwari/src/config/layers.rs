@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::Config;
 use super::file::File;
+use super::secrets::Secrets;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -57,7 +58,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
         overlay(&mut table, nested(&keys, Value::String(text.clone())));
     }
     let file: File = serde_path_to_error::deserialize(Value::Table(table)).map_err(invalid)?;
-    Config::check(file)
+    Config::check(file, Secrets::read(&sources.environment)?)
 }
 
 fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, Table)>, ConfigError> {
@@ -110,7 +111,8 @@ fn overlay(below: &mut Table, above: Table) {
     }
 }
 
-/// Every key must be one that the defaults show; below `apps.NAME` the shape is that of an app.
+/// Every key must be one that the defaults show; below `apps.NAME` the shape is that of an app, and a model's is
+/// checked where it is read.
 fn check_known(layer: &Table, defaults: &Table, origin: &str) -> Result<(), ConfigError> {
     for (section, value) in layer {
         let Some(known) = defaults.get(section).and_then(Value::as_table) else {
@@ -119,6 +121,9 @@ fn check_known(layer: &Table, defaults: &Table, origin: &str) -> Result<(), Conf
         let Value::Table(keys) = value else { continue };
         if section == "apps" {
             check_apps(keys, defaults, origin)?;
+            continue;
+        }
+        if section == "models" {
             continue;
         }
         if let Some(key) = keys.keys().find(|key| !known.contains_key(*key)) {
@@ -187,6 +192,7 @@ fn invalid(error: serde_path_to_error::Error<toml::de::Error>) -> ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shares::Kind;
     use super::*;
 
     fn with_environment(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -211,7 +217,7 @@ mod tests {
     #[test]
     fn the_defaults_stand_on_their_own() {
         let config = load(&Sources::default()).unwrap();
-        assert_eq!(config.allotment.total().as_millis(), 4000);
+        assert_eq!(config.shares.longest().as_millis(), 4000);
     }
 
     #[test]
@@ -225,8 +231,9 @@ mod tests {
             command_line: vec![("data.dir", "elsewhere".to_owned())],
         };
         let config = load(&sources).unwrap();
-        assert_eq!(config.allotment.total().as_millis(), 2000);
-        assert_eq!(config.allotment.reserve().as_millis(), 40);
+        let allotment = config.shares.of_app(None, Kind::EMBEDDED);
+        assert_eq!(allotment.total().as_millis(), 2000);
+        assert_eq!(allotment.reserve().as_millis(), 40);
         assert_eq!(config.data_dir, Path::new("elsewhere"));
     }
 

@@ -6,8 +6,14 @@
 
 mod check;
 mod duration;
+mod embedder;
 mod file;
 mod layers;
+mod secrets;
+mod shares;
 
 pub(crate) use check::{Config, LogFormat};
+pub(crate) use embedder::{EmbedProvider, EmbedderChoice, RemoteEmbedder};
+pub(crate) use file::{Breaker, Generate, Provider};
 pub(crate) use layers::{ConfigError, Sources, load};
+pub(crate) use shares::ConfiguredShares;

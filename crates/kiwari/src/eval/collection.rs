@@ -85,7 +85,8 @@ impl Collection {
 impl Vectors {
     async fn build(passages: &[Passage], embedder: Arc<LocalEmbedder>) -> anyhow::Result<Self> {
         let dynamic: Arc<dyn Embedder> = embedder.clone();
-        let embedding = Embedding { embedder: &dynamic, calls_at_once: calls_at_once() };
+        let embedding =
+            Embedding { embedder: &dynamic, calls_at_once: calls_at_once(embedder.id()) };
         let (vectors, _) = vectors_of(passages, None, embedding, &|_| {}).await?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let path = folder.path().join("vectors");

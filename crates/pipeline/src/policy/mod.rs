@@ -129,7 +129,12 @@ fn generate_or_skip(plan: &Plan, state: State, now: Instant) -> Action {
         Readiness::Ready => match start_in_time(plan, state, Stage::Generate, now) {
             Action::Start { until, .. } => writing::first(plan, state, now, until)
                 .unwrap_or_else(|| skip(Some(Reason::SkippedBudget))),
-            otherwise => otherwise,
+            otherwise @ (Action::Write(_)
+            | Action::Skip { .. }
+            | Action::Cut { .. }
+            | Action::GiveUp { .. }
+            | Action::Wait { .. }
+            | Action::Finish) => otherwise,
         },
     }
 }

@@ -1,0 +1,73 @@
+//! [`Secrets`]: keys and addresses that come from the environment under the names people already use.
+
+use std::collections::BTreeMap;
+
+use upstream::{Secret, Url};
+
+use super::ConfigError;
+use super::check::invalid;
+
+/// What the environment says of the services. Keys never print.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    /// `GEMINI_API_KEY`, else `GOOGLE_API_KEY`.
+    pub(crate) gemini_key: Option<Secret>,
+    pub(crate) gemini_base: Option<Url>,
+    pub(crate) openai_key: Option<Secret>,
+    pub(crate) openai_base: Option<Url>,
+    pub(crate) https_proxy: Option<Url>,
+    pub(crate) no_proxy: Option<String>,
+}
+
+impl Secrets {
+    /// Reads what is set; blank is not set.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Invalid`] for an address that is none.
+    pub(super) fn read(environment: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        let set = |name: &str| {
+            environment.get(name).map(|text| text.trim()).filter(|text| !text.is_empty())
+        };
+        let url = |name: &str| -> Result<Option<Url>, ConfigError> {
+            let Some(text) = set(name) else { return Ok(None) };
+            let url = Url::parse(text).ok().filter(|url| url.has_host());
+            let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
+            url.filter(is_web).map(Some).ok_or_else(|| {
+                invalid(name, "must be an address such as https://example.com/v1".to_owned())
+            })
+        };
+        Ok(Self {
+            gemini_key: set("GEMINI_API_KEY").or_else(|| set("GOOGLE_API_KEY")).map(Secret::new),
+            gemini_base: url("GEMINI_BASE_URL")?,
+            openai_key: set("OPENAI_API_KEY").map(Secret::new),
+            openai_base: url("OPENAI_BASE_URL")?,
+            https_proxy: url("HTTPS_PROXY")?.or(url("https_proxy")?),
+            no_proxy: set("NO_PROXY").or_else(|| set("no_proxy")).map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Secrets, ConfigError> {
+        let pairs = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Secrets::read(&pairs.collect())
+    }
+
+    #[test]
+    fn googles_name_of_the_key_stands_in_for_geminis() {
+        assert!(read(&[("GOOGLE_API_KEY", "k")]).unwrap().gemini_key.is_some());
+        assert!(read(&[("GEMINI_API_KEY", " ")]).unwrap().gemini_key.is_none());
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_by_name_and_keys_do_not_print() {
+        let error = read(&[("OPENAI_BASE_URL", "localhost:11434")]).unwrap_err().to_string();
+        assert!(error.contains("OPENAI_BASE_URL"), "{error}");
+        let secrets = read(&[("OPENAI_API_KEY", "sk-hush")]).unwrap();
+        assert!(!format!("{secrets:?}").contains("hush"));
+    }
+}

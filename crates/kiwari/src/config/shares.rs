@@ -1,0 +1,145 @@
+//! [`ConfiguredShares`]: how each app's time is shared out, as configured.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use deadline::{Allotment, Minimums};
+use domain::AppName;
+use search::Generation;
+
+use super::ConfigError;
+use super::check::invalid;
+use super::duration::Share;
+use super::file::{Budget, File};
+
+/// What of a request's stages is remote, and whether a model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) remote_embedder: bool,
+    pub(crate) remote_vectors: bool,
+    pub(crate) writes: bool,
+}
+
+/// Every app's shares, for every kind of request.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfiguredShares {
+    default: Budget,
+    apps: BTreeMap<AppName, Budget>,
+    /// Whether a model writes answers.
+    writes: bool,
+}
+
+/// The least that an automatic share is scaled down to.
+const LEAST: Duration = Duration::from_millis(5);
+
+impl Kind {
+    /// All of it in this process, and no model.
+    #[cfg(test)]
+    pub(crate) const EMBEDDED: Self =
+        Self { remote_embedder: false, remote_vectors: false, writes: false };
+    /// The most demanding kind.
+    const REMOTE: Self = Self { remote_embedder: true, remote_vectors: true, writes: true };
+}
+
+impl ConfiguredShares {
+    /// Checks that every app's shares fit its total, whatever it will be answered with.
+    pub(super) fn check(file: &File) -> Result<Self, ConfigError> {
+        let fits = |key: &str, budget: &Budget| {
+            allotment(budget, Kind::REMOTE)
+                .map(|_fits| ())
+                .map_err(|error| invalid(key, error.to_string()))
+        };
+        fits("budget", &file.budget)?;
+        let mut apps = BTreeMap::new();
+        for (app, own) in &file.apps {
+            let budget = file.budget.with(&own.budget);
+            fits(&format!("apps.{app}.budget"), &budget)?;
+            apps.insert(app.clone(), budget);
+        }
+        Ok(Self { default: file.budget.clone(), apps, writes: false })
+    }
+
+    /// The same, for a process in which a model writes answers, or none does.
+    pub(crate) fn with_model(self, writes: bool) -> Self {
+        Self { writes, ..self }
+    }
+
+    /// The apps that have a section of their own.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = &AppName> {
+        self.apps.keys()
+    }
+
+    /// The shares of `app`, or of one without a section of its own.
+    pub(crate) fn of_app(&self, app: Option<&AppName>, kind: Kind) -> Allotment {
+        let budget = app.and_then(|app| self.apps.get(app)).unwrap_or(&self.default);
+        allotment(budget, kind).expect("what fits the most demanding kind fits every other")
+    }
+
+    /// The longest total of any app.
+    pub(crate) fn longest(&self) -> Duration {
+        let totals = self.apps.values().map(|budget| budget.total.0);
+        totals.fold(self.default.total.0, Duration::max)
+    }
+
+    /// The shares of a request to `app` that `generation` answers.
+    pub(crate) fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
+        let kind = Kind {
+            remote_embedder: !generation.embedder().is_local(),
+            remote_vectors: generation.vectors().is_remote(),
+            writes: self.writes,
+        };
+        self.of_app(Some(app), kind)
+    }
+}
+
+impl server::Shares for ConfiguredShares {
+    fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
+        self.of(app, generation)
+    }
+
+    fn longest(&self) -> Duration {
+        self.longest()
+    }
+}
+
+fn allotment(budget: &Budget, kind: Kind) -> Result<Allotment, deadline::AllotmentError> {
+    Allotment::new(
+        budget.total.0,
+        minimums(budget, kind),
+        budget.reserve.0,
+        budget.retrieval_cutoff.0,
+        budget.first_token_cutoff.0,
+    )
+}
+
+/// The least time of each stage: what is written, and for the others what usually suffices, scaled down to what
+/// the written ones leave.
+fn minimums(budget: &Budget, kind: Kind) -> Minimums {
+    let usual = |remote: bool, there: Duration, here: Duration| if remote { there } else { here };
+    let (there, here) = (Minimums::REMOTE, Minimums::EMBEDDED);
+    let stages = [
+        (budget.embed, usual(kind.remote_embedder, there.embed, here.embed)),
+        (budget.vector, usual(kind.remote_vectors, there.vector, here.vector)),
+        (budget.generate, usual(kind.writes, there.generate, Duration::ZERO)),
+    ];
+    let fixed: Duration = stages.iter().filter_map(|(share, _)| share.fixed()).sum();
+    let wanted: Duration =
+        stages.iter().filter(|(share, _)| share.fixed().is_none()).map(|(_, usual)| *usual).sum();
+    let left = budget.total.0.saturating_sub(budget.reserve.0).saturating_sub(fixed);
+    let scale = if wanted > left { left.as_secs_f64() / wanted.as_secs_f64() } else { 1.0 };
+    let [embed, vector, generate] = stages.map(|(share, usual)| {
+        share.fixed().unwrap_or_else(|| usual.mul_f64(scale).max(LEAST.min(usual)))
+    });
+    // Nobody writes, so nothing is held back for writing, whatever is configured for it.
+    let generate = if kind.writes { generate } else { Duration::ZERO };
+    Minimums { embed, vector, generate }
+}
+
+impl Share {
+    fn fixed(self) -> Option<Duration> {
+        match self {
+            Self::Auto => None,
+            Self::Fixed(duration) => Some(duration),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The edge over real sockets: streams, clients that leave or stall, and limits on connections.
+
+mod client;
+mod connections;
+mod streams;
+mod world;

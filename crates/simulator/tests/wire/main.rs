@@ -1,0 +1,10 @@
+//! The simulator over real sockets, and its draws in bulk.
+
+mod admin;
+mod draws;
+mod faults;
+mod gemini;
+mod journal;
+mod openai;
+mod recorded;
+mod support;
