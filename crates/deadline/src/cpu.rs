@@ -4,9 +4,12 @@
 //! runtime's own threads. They run on blocking threads instead, no more at once than there are cores,
 //! and look at a [`CancelFlag`] every couple of milliseconds so that abandoned work stops burning a core.
 
+use std::any::Any;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -21,6 +24,9 @@ use crate::{Deadline, OutOfTime};
 pub struct CpuPool {
     permits: Arc<Semaphore>,
 }
+
+/// Work this short may be done on a thread of the runtime: it is what a timer may be late anyway.
+pub const BRIEF: Duration = Duration::from_micros(500);
 
 /// Raised when nobody waits for the work's result any more.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +112,32 @@ impl CpuPool {
         joined.map_err(|error| Interrupted::Panicked(error.to_string()))
     }
 
+    /// Runs `work` that takes less than [`BRIEF`]: here and now, if a core is free, because handing it to another
+    /// thread would take longer than the work; otherwise as [`run`](Self::run) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// That of [`run`](Self::run); work done here is over before it could be dropped.
+    pub async fn run_brief<T, W>(&self, deadline: Deadline, work: W) -> Result<T, Interrupted>
+    where
+        T: Send + 'static,
+        W: FnOnce(&CancelFlag) -> T + Send + 'static,
+    {
+        let Ok(_held) = self.permits.try_acquire() else {
+            return self.run(deadline, work).await;
+        };
+        if deadline.remaining().is_zero() {
+            return Err(OutOfTime.into());
+        }
+        // What a panic leaves behind is dropped with the work.
+        catch_unwind(AssertUnwindSafe(|| work(&CancelFlag::default())))
+            .map_err(|panic| Interrupted::Panicked(message_of(panic.as_ref())))
+    }
+
     /// Takes one permit out of service until the guard is dropped; tests use it to make a stage wait.
     ///
     /// # Errors
@@ -117,6 +149,12 @@ impl CpuPool {
     }
 }
 
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_owned()
+}
+
 /// A permit taken by [`CpuPool::occupy`].
 #[derive(Debug)]
 pub struct Occupied {
@@ -125,8 +163,6 @@ pub struct Occupied {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn one() -> CpuPool {
@@ -170,5 +206,21 @@ mod tests {
         let outcome = pool.run(deadline, |_| -> () { panic!("broken") }).await;
         assert!(matches!(outcome, Err(Interrupted::Panicked(_))));
         assert!(pool.run(deadline, |_| ()).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn brief_work_is_done_on_the_spot_unless_every_core_is_taken() {
+        let pool = CpuPool::new(NonZeroUsize::MIN);
+        let second = Deadline::after(Duration::from_secs(1));
+        let thread = || std::thread::current().id();
+        assert_eq!(pool.run_brief(second, move |_| thread()).await.unwrap(), thread());
+        let held = pool.occupy(second).await.unwrap();
+        let late = pool.run_brief(Deadline::after(Duration::from_millis(5)), |_| ()).await;
+        assert!(matches!(late, Err(Interrupted::OutOfTime(_))));
+        drop(held);
+        let panicked = pool.run_brief(second, |_| -> () { panic!("broken") }).await;
+        assert!(matches!(panicked, Err(Interrupted::Panicked(message)) if message == "broken"));
+        let past = pool.run_brief(Deadline::after(Duration::ZERO), |_| ()).await;
+        assert!(matches!(past, Err(Interrupted::OutOfTime(_))));
     }
 }

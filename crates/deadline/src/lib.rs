@@ -14,5 +14,5 @@ pub use allotment::{Allotment, AllotmentError, Minimums};
 pub use budget::{
     BudgetError, BudgetHeader, BudgetSources, LONGEST_BUDGET, budget_from_header, budget_from_ms,
 };
-pub use cpu::{CancelFlag, CpuPool, Interrupted};
+pub use cpu::{BRIEF, CancelFlag, CpuPool, Interrupted};
 pub use moment::{Deadline, OutOfTime};

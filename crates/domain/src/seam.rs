@@ -130,6 +130,12 @@ pub trait Generator: Send + Sync + fmt::Debug {
     /// About how many tokens the model would have to read for `prompt`.
     fn input_tokens(&self, prompt: &Prompt) -> u64;
 
+    /// What `usage` costs, in millionths of a US dollar; `None` where no price is known.
+    fn cost_micros(&self, usage: Usage) -> Option<u64> {
+        let _unpriced = usage;
+        None
+    }
+
     /// Starts writing, by the call's deadline at the latest. A stream that ends without [`Delta::Finish`] was cut
     /// off; the first `Err` ends it.
     fn stream(&self, prompt: Prompt, limits: GenerateLimits, call: Call) -> DeltaStream;

@@ -2,6 +2,7 @@
 
 use domain::{Answer, Degradation, Hit, ModelUse, StageReport};
 
+use crate::policy::Calls;
 use crate::{ModelCall, Trace};
 
 /// An answer, and how it came about.
@@ -15,6 +16,8 @@ pub struct Answered {
     pub model: Option<ModelUse>,
     /// Every call of a model, in order.
     pub calls: Vec<ModelCall>,
+    /// How often each stage was called.
+    pub attempts: Calls,
     pub trace: Trace,
 }
 
@@ -25,6 +28,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// In the pipeline's order.
     pub stages: Vec<StageReport>,
+    /// How often each stage was called.
+    pub attempts: Calls,
     pub trace: Trace,
 }
 

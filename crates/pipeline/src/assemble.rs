@@ -29,13 +29,17 @@ impl Run<'_> {
             None => (self.templated(&hits), None),
         };
         self.telling.up_to(&answer.text);
-        let calls = self.drafts.take_calls();
+        let models = self.pipeline.parts.models.as_ref();
+        let cost = |model, usage| models.and_then(|models| models.get(model).cost_micros(usage));
+        let calls = self.drafts.take_calls(cost);
+        let attempts = self.attempts();
         Answered {
             answer,
             hits,
             stages: self.table.into_reports(),
             model,
             calls,
+            attempts,
             trace: self.trace,
         }
     }
@@ -43,9 +47,10 @@ impl Run<'_> {
     /// The passages in hand.
     pub(crate) fn into_found(mut self) -> Found {
         let hits = self.take_hits();
+        let attempts = self.attempts();
         let mut stages = self.table.into_reports();
         stages.retain(|report| report.stage < Stage::Generate);
-        Found { hits, stages, trace: self.trace }
+        Found { hits, stages, attempts, trace: self.trace }
     }
 
     fn take_hits(&mut self) -> Vec<Hit> {

@@ -20,6 +20,8 @@ pub struct ModelCall {
     /// What the provider had said of tokens when the call ended, and if it had not counted a text that had come
     /// yet, an estimate of that; `None` if nothing is known.
     pub usage: Option<Usage>,
+    /// What that costs, in millionths of a US dollar, where a price is known.
+    pub cost_micros: Option<u64>,
 }
 
 /// What became of a call.

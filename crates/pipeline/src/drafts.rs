@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::Delta;
+use domain::{Delta, Usage};
 use tokio::time::Instant;
 
 use crate::calls::{Fate, ModelCall};
@@ -102,9 +102,16 @@ impl Drafts {
         }
     }
 
-    /// Every call, in order; no more can follow.
-    pub(crate) fn take_calls(&mut self) -> Vec<ModelCall> {
-        let calls: Vec<ModelCall> = self.closed.drain(..).map(|closed| closed.call).collect();
+    /// Every call, in order, at what `cost` says it costs; no more can follow.
+    pub(crate) fn take_calls(
+        &mut self,
+        cost: impl Fn(Model, Usage) -> Option<u64>,
+    ) -> Vec<ModelCall> {
+        let priced = |Closed { model, call, .. }| {
+            let cost_micros = call.usage.and_then(|usage| cost(model, usage));
+            ModelCall { cost_micros, ..call }
+        };
+        let calls: Vec<ModelCall> = self.closed.drain(..).map(priced).collect();
         calls.iter().for_each(|call| self.tally.note(call));
         calls
     }
@@ -121,6 +128,7 @@ impl Draft {
             first_token: self.first_token.map(|at| since(at, self.began)),
             fate,
             usage: self.writing.usage_or_estimate(),
+            cost_micros: None,
         };
         Closed { model: self.model, writing: self.writing, call }
     }

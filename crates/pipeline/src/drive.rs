@@ -15,7 +15,7 @@ use crate::calls::Fate;
 use crate::drafts::Drafts;
 use crate::flights::{Event, Flights, Query};
 use crate::found::{Fused, Retrieved};
-use crate::policy::{self, Action, Draft, Model, Plan, Progress, Purse, State, Why, Write};
+use crate::policy::{self, Action, Calls, Draft, Model, Plan, Progress, Purse, State, Why, Write};
 use crate::stages::StageTable;
 use crate::telling::Telling;
 use crate::trace::Trace;
@@ -113,6 +113,11 @@ impl<'a> Run<'a> {
             failures: Vec::new(),
             closing: None,
         }
+    }
+
+    /// How often each stage was called.
+    pub(crate) fn attempts(&self) -> Calls {
+        self.state.calls
     }
 
     fn fuse_once_settled(&mut self) {

@@ -32,6 +32,9 @@ pub(crate) struct Flights {
     generate: Option<DeltaStream>,
 }
 
+/// An index of so many passages answers in less than [`deadline::BRIEF`].
+const BRIEFLY_SEARCHED: u64 = 2_000;
+
 /// A search as the keyword index and the vector index both need it.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
@@ -86,9 +89,10 @@ impl Flights {
     pub(crate) async fn next(&mut self, until: Instant) -> Event {
         tokio::select! {
             biased;
-            result = landed(&mut self.keyword) => Event::Keyword(result),
+            // The others are on their way before a keyword search takes this thread.
             result = landed(&mut self.embed) => Event::Embed(result),
             result = landed(&mut self.vector) => Event::Vector(result),
+            result = landed(&mut self.keyword) => Event::Keyword(result),
             delta = next_delta(&mut self.generate) => Event::Generate(delta),
             () = sleep_until(until) => Event::Time,
         }
@@ -116,6 +120,7 @@ async fn next_delta(slot: &mut Option<DeltaStream>) -> Option<Result<Delta, Faul
 
 async fn keyword(query: Query, deadline: Deadline) -> Result<KeywordHits, Fault> {
     let pool = query.pool.clone();
+    let brief = query.generation.keyword().passage_count() <= BRIEFLY_SEARCHED;
     let search = move |cancel: &CancelFlag| {
         let request = KeywordRequest {
             text: &query.text,
@@ -125,7 +130,12 @@ async fn keyword(query: Query, deadline: Deadline) -> Result<KeywordHits, Fault>
         };
         query.generation.keyword().search(&request, cancel)
     };
-    pool.run(deadline, search).await?.map_err(|error| Fault::new(FaultKind::Error, error))
+    let found = if brief {
+        pool.run_brief(deadline, search).await?
+    } else {
+        pool.run(deadline, search).await?
+    };
+    found.map_err(|error| Fault::new(FaultKind::Error, error))
 }
 
 async fn embed(embedder: Arc<dyn Embedder>, text: String, call: Call) -> Result<Vector, Fault> {
@@ -145,5 +155,7 @@ async fn nearest(query: Query, vector: Vector, call: Call) -> Result<Vec<VectorH
     let neighbours =
         generation.vectors().nearest(generation.id(), &vector, &filter, k, &call).await?;
     let resolve = move |_: &CancelFlag| generation.resolve(&neighbours);
-    pool.run(call.deadline, resolve).await?.map_err(|error| Fault::new(FaultKind::Error, error))
+    pool.run_brief(call.deadline, resolve)
+        .await?
+        .map_err(|error| Fault::new(FaultKind::Error, error))
 }

@@ -96,7 +96,10 @@ impl Generation {
 
     /// The same, searching `wrap` of its vectors.
     #[must_use]
-    pub fn with_vectors(self, wrap: impl FnOnce(Arc<dyn VectorIndex>) -> Arc<dyn VectorIndex>) -> Self {
+    pub fn with_vectors(
+        self,
+        wrap: impl FnOnce(Arc<dyn VectorIndex>) -> Arc<dyn VectorIndex>,
+    ) -> Self {
         Self { vectors: wrap(Arc::clone(&self.vectors)), ..self }
     }
 

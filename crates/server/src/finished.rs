@@ -6,9 +6,10 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use domain::{Degradation, Stage, StageReport};
-use ledger::{Entry, StageEntry};
-use pipeline::Trace;
+use domain::{Degradation, ModelUse, Stage, StageReport};
+use ledger::{CallEntry, CallFate, Entry, Models, StageEntry};
+use pipeline::policy::Calls;
+use pipeline::{Fate, ModelCall, Trace};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -29,6 +30,10 @@ pub(crate) struct Finished<'a> {
     pub(crate) kind: &'static str,
     pub(crate) reasons: Vec<Degradation>,
     pub(crate) stages: &'a [StageReport],
+    /// How often each stage was called.
+    pub(crate) attempts: Calls,
+    pub(crate) model: Option<&'a ModelUse>,
+    pub(crate) calls: &'a [ModelCall],
     pub(crate) trace: &'a Trace,
     /// From *t0* to the rendered body.
     pub(crate) spent: Duration,
@@ -129,13 +134,13 @@ impl Finished<'_> {
             first_content: (self.endpoint == "answer").then_some(self.first_content),
             kind: self.kind,
             degraded: degraded(&self.reasons),
-            model: None,
+            model: self.model.map(models),
             generation: request.generation.id().number,
             calibration: 0,
             minimums: request.allotment.minimums(),
             trace: serde_json::to_string(self.trace).unwrap_or_default(),
-            stages: self.stages.iter().copied().map(StageEntry::from).collect(),
-            calls: Vec::new(),
+            stages: self.stages.iter().map(|report| stage(*report, self.attempts)).collect(),
+            calls: self.calls.iter().map(call).collect(),
             reasons: self.reasons,
         }
     }
@@ -169,6 +174,35 @@ impl Drop for Unfinished<'_> {
             spent_ms = ms(self.received.at.elapsed()),
             "the client went away"
         );
+    }
+}
+
+fn models(used: &ModelUse) -> Models {
+    Models { requested: used.requested.clone(), served: used.served.clone() }
+}
+
+fn stage(report: StageReport, attempts: Calls) -> StageEntry {
+    match attempts.of(report.stage) {
+        Some(attempts) => StageEntry::new(report, attempts),
+        None => report.into(),
+    }
+}
+
+fn call(call: &ModelCall) -> CallEntry {
+    CallEntry {
+        model: call.model.clone(),
+        attempt: call.attempt,
+        started: call.started,
+        elapsed: call.elapsed,
+        first_token: call.first_token,
+        fate: match call.fate {
+            Fate::Used => CallFate::Used,
+            Fate::Replaced => CallFate::Replaced,
+            Fate::Lost(reason) => CallFate::Lost(reason),
+            Fate::Abandoned => CallFate::Abandoned,
+        },
+        usage: call.usage,
+        cost_micros: call.cost_micros,
     }
 }
 

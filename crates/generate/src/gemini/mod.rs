@@ -5,7 +5,7 @@ mod response;
 
 use std::sync::Arc;
 
-use domain::{Call, DeltaStream, GenerateLimits, Generator, Prompt};
+use domain::{Call, DeltaStream, GenerateLimits, Generator, Prompt, Usage};
 use upstream::Upstream;
 
 use crate::models::{Level, Model, ModelError, Thinking};
@@ -53,6 +53,10 @@ impl Generator for GeminiGenerator {
 
     fn input_tokens(&self, prompt: &Prompt) -> u64 {
         self.model.input_tokens(prompt)
+    }
+
+    fn cost_micros(&self, usage: Usage) -> Option<u64> {
+        self.model.cost_micros(usage)
     }
 
     fn stream(&self, prompt: Prompt, limits: GenerateLimits, call: Call) -> DeltaStream {

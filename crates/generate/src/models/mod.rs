@@ -8,7 +8,7 @@ mod thinking;
 
 use std::time::Duration;
 
-use domain::{GenerateLimits, Prompt};
+use domain::{GenerateLimits, Prompt, Usage};
 
 use crate::prompt::write_prompt;
 pub use error::ModelError;
@@ -48,6 +48,18 @@ pub struct Capabilities {
 }
 
 impl Model {
+    /// What `usage` costs, in millionths of a US dollar, rounded up; `None` where no price is known.
+    pub(crate) fn cost_micros(&self, usage: Usage) -> Option<u64> {
+        let micros = (self.capabilities.prices?.cost(usage) * 1e6).ceil();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cast from float saturates, and no price is negative"
+        )]
+        let micros = micros as u64;
+        Some(micros)
+    }
+
     /// The model called `name`: what the table says of it, overlaid with `settings`. Of a model that neither
     /// knows nothing optional is assumed.
     ///

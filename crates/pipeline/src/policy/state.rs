@@ -88,6 +88,19 @@ impl Purse {
         Self { embed_retry: true, vector_retry: true, generate_retry: true, replacement: true };
 }
 
+impl Calls {
+    /// How often `stage` was called, where it calls anybody.
+    #[must_use]
+    pub fn of(&self, stage: Stage) -> Option<u32> {
+        match stage {
+            Stage::Embed => Some(self.embed),
+            Stage::Vector => Some(self.vector),
+            Stage::Generate => Some(self.generate),
+            Stage::Normalize | Stage::Keyword | Stage::Template => None,
+        }
+    }
+}
+
 impl State {
     /// Nothing has happened yet.
     pub const START: Self = Self {
@@ -142,12 +155,7 @@ impl State {
     /// How many calls of `stage` have been made; searching the keywords and the template call nobody.
     #[must_use]
     pub fn calls(&self, stage: Stage) -> u32 {
-        match stage {
-            Stage::Embed => self.calls.embed,
-            Stage::Vector => self.calls.vector,
-            Stage::Generate => self.calls.generate,
-            Stage::Normalize | Stage::Keyword | Stage::Template => 0,
-        }
+        self.calls.of(stage).unwrap_or(0)
     }
 
     /// Whether every search has ended, one way or another.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use deadline::CpuPool;
+use deadline::{CancelFlag, CpuPool};
 use domain::{Call, Fault, FaultKind, Filter, GenerationId, Neighbour, Vector, VectorIndex};
 use thiserror::Error;
 
@@ -27,6 +27,9 @@ pub enum IndexMismatch {
     #[error("a vector of {asked} dimensions was asked for, the index has {held}")]
     Dimensions { asked: usize, held: u32 },
 }
+
+/// So many vectors are scanned in less than [`deadline::BRIEF`].
+const BRIEFLY_SCANNED: usize = 4_000;
 
 impl EmbeddedVectors {
     /// Serves `file` as `generation`.
@@ -63,9 +66,12 @@ impl VectorIndex for EmbeddedVectors {
     ) -> Result<Vec<Neighbour>, Fault> {
         self.check(generation, vector)?;
         let (file, vector, filter) = (Arc::clone(&self.file), vector.clone(), filter.clone());
-        Ok(self
-            .pool
-            .run(call.deadline, move |cancel| file.nearest(&vector, &filter, k, cancel))
-            .await?)
+        let brief = file.len() <= BRIEFLY_SCANNED;
+        let scan = move |cancel: &CancelFlag| file.nearest(&vector, &filter, k, cancel);
+        Ok(if brief {
+            self.pool.run_brief(call.deadline, scan).await?
+        } else {
+            self.pool.run(call.deadline, scan).await?
+        })
     }
 }
