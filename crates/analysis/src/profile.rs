@@ -9,7 +9,7 @@ use crate::runs::is_kana;
 use crate::stems;
 
 /// How a collection's text is cut into words; stored with its index, used for questions too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Profile {
     /// How runs of Han characters are read.
     pub han: Han,
@@ -19,7 +19,7 @@ pub struct Profile {
 
 /// How runs of Han characters are read: the collection decides, not the question, because a Japanese
 /// question without kana looks Chinese.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Han {
     Japanese,

@@ -70,7 +70,7 @@ impl Run<'_> {
         let (draft, closed) = self.drafts.best()?;
         let text = closed.writing.text();
         let text = if whole { Some(text) } else { cut_at_sentence(text) };
-        let checked = citations::check(text?, &passages, &analyzer);
+        let checked = citations::check(text?, &passages, &analyzer, &self.pipeline.grounds);
         if checked.supported {
             return Some(Written { draft, checked, whole });
         }

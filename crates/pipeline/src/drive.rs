@@ -387,7 +387,9 @@ impl<'a> Run<'a> {
         let Some(writing) = self.drafts.writing() else { return };
         let passages = self.passages();
         let analyzer = self.request.generation.keyword().analyzer();
-        let check = |text: &str| -> Checked { citations::check(text, &passages, &analyzer) };
+        let grounds = &self.pipeline.grounds;
+        let check =
+            |text: &str| -> Checked { citations::check(text, &passages, &analyzer, grounds) };
         self.telling.so_far(writing.text(), check);
         self.state.told = self.telling.has_told();
     }

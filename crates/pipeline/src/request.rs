@@ -7,6 +7,7 @@ use deadline::{Allotment, CpuPool, Deadline};
 use domain::{Filter, Generator, Question, Reason, RequestName};
 use search::Generation;
 use template::TemplateSettings;
+use template::citations::Grounds;
 use tokio::time::Instant;
 
 use crate::extra_calls::ExtraCalls;
@@ -52,6 +53,7 @@ pub struct Pipeline {
     pub(crate) parts: Parts,
     pub(crate) faults: FaultLog,
     pub(crate) tally: Arc<Tally>,
+    pub(crate) grounds: Grounds,
 }
 
 /// What a request is after.
@@ -87,7 +89,12 @@ impl Pipeline {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        Self { parts, faults: FaultLog::default(), tally: Arc::default() }
+        Self {
+            parts,
+            faults: FaultLog::default(),
+            tally: Arc::default(),
+            grounds: Grounds::default(),
+        }
     }
 
     /// Answers `request` by its deadline with the best that is in hand by then. Never fails: what went

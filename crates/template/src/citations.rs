@@ -1,11 +1,13 @@
 //! Whether the `[n]` marks of a text that a model wrote hold, and what they stand on.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use analysis::Analyzer;
-use domain::{Citation, Passage};
+use analysis::{Analyzer, Profile};
+use domain::{Citation, Passage, PassageId};
+use quick_cache::sync::Cache;
 
 use crate::{marks, part, sentence};
 
@@ -35,12 +37,18 @@ pub struct Checked {
 /// supported sentence. Where sentence and passage share no script, as in a Japanese answer from English articles,
 /// words cannot be compared, and a mark of the sentence's own is taken at its word.
 #[must_use]
-pub fn check(text: &str, passages: &[Arc<Passage>], analyzer: &Analyzer) -> Checked {
+pub fn check(
+    text: &str,
+    passages: &[Arc<Passage>],
+    analyzer: &Analyzer,
+    grounds: &Grounds,
+) -> Checked {
     let analyzer = *analyzer;
     let (text, cited) = renumbered(&without_void_marks(text, passages.len()));
     let cited: Vec<&Passage> = cited.iter().filter_map(|&n| passage(passages, n)).collect();
     let claims = claims(&text, analyzer);
-    let grounds: Vec<Ground> = cited.iter().map(|passage| Ground::new(passage, analyzer)).collect();
+    let grounds: Vec<Arc<Ground>> =
+        cited.iter().map(|passage| grounds.of(passage, analyzer)).collect();
     let supported = !cited.is_empty() && claims.iter().any(|claim| claim.is_supported(&grounds));
     let citations = (1..)
         .zip(&cited)
@@ -141,6 +149,37 @@ struct Claim {
     cites: Vec<u32>,
 }
 
+/// Passages as they are compared with texts, kept because taking one into words costs more than everything else
+/// about a check. Bounded; what is used least goes first.
+pub struct Grounds(Cache<(PassageId, Profile), Arc<Ground>>);
+
+/// Some four kilobytes each.
+const MOST_GROUNDS: usize = 4_000;
+
+impl Default for Grounds {
+    fn default() -> Self {
+        Self(Cache::new(MOST_GROUNDS))
+    }
+}
+
+impl fmt::Debug for Grounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grounds").field("kept", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+impl Grounds {
+    /// A passage's id is of its text, so that what is kept never grows stale.
+    fn of(&self, passage: &Passage, analyzer: Analyzer) -> Arc<Ground> {
+        let key = (passage.id, analyzer.profile());
+        self.0.get(&key).unwrap_or_else(|| {
+            let ground = Arc::new(Ground::new(passage, analyzer));
+            self.0.insert(key, Arc::clone(&ground));
+            ground
+        })
+    }
+}
+
 /// A cited passage, as far as support goes.
 struct Ground {
     /// Of its title and headings.
@@ -174,10 +213,10 @@ fn claims(text: &str, analyzer: Analyzer) -> Vec<Claim> {
 }
 
 impl Claim {
-    fn is_supported(&self, grounds: &[Ground]) -> bool {
+    fn is_supported(&self, grounds: &[Arc<Ground>]) -> bool {
         let own =
             || (1..).zip(grounds).filter(|(n, _)| self.cites.contains(n)).map(|(_, ground)| ground);
-        let cited: Vec<&Ground> =
+        let cited: Vec<&Arc<Ground>> =
             if self.cites.is_empty() { grounds.iter().collect() } else { own().collect() };
         if self.words.is_empty() || cited.is_empty() {
             return false;
@@ -255,7 +294,7 @@ mod tests {
 
     fn passages() -> Vec<Arc<Passage>> {
         let passage = |title: &str, text: &str| {
-            Arc::new(Passage {
+            let mut passage = Passage {
                 id: PassageId::from_bytes([0; 16]),
                 article_id: ArticleId::new(title),
                 title: title.to_owned(),
@@ -265,7 +304,9 @@ mod tests {
                 tags: Vec::new(),
                 ordinal: 0,
                 text: text.to_owned(),
-            })
+            };
+            passage.id = passage.derive_id(0);
+            Arc::new(passage)
         };
         vec![
             passage("Trash", "Deleted photos go to the trash. They stay there for 30 days."),
@@ -279,7 +320,7 @@ mod tests {
 
     fn checked(text: &str) -> Checked {
         let analyzer = Analyzer::new(Profile { han: Han::Japanese, latin: Language::ENGLISH });
-        check(text, &passages(), &analyzer)
+        check(text, &passages(), &analyzer, &Grounds::default())
     }
 
     #[track_caller]

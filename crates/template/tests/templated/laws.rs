@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::fixtures::{self, analyzer, hits, passage, question};
 use domain::{Answer, Citation, Passage, PassageId};
 use proptest::prelude::*;
-use template::{TemplateSettings, citations, templated};
+use template::citations::{self, Grounds};
+use template::{TemplateSettings, templated};
 
 /// Characters of a lead-in and mark at most: a title of 80, our words, and `[n]` for each sentence.
 const LONGEST_FRAME: usize = 140;
@@ -94,20 +95,20 @@ proptest! {
 
     #[test]
     fn a_checked_text_has_only_marks_that_hold(written in text(), passages in passages()) {
-        let checked = citations::check(&written, &passages, &analyzer());
+        let checked = citations::check(&written, &passages, &analyzer(), &Grounds::default());
         check_citations(&checked.text, &checked.citations, &passages);
         prop_assert!(!checked.supported || !checked.citations.is_empty());
     }
 
     #[test]
     fn a_text_checked_again_stays_as_it_is(written in text(), passages in passages()) {
-        let once = citations::check(&written, &passages, &analyzer());
+        let once = citations::check(&written, &passages, &analyzer(), &Grounds::default());
         let by_number: Vec<Arc<Passage>> = once.citations.iter().map(|cited| {
             let mut passage = (*passage("en/x", 0, &cited.title, &cited.heading, &cited.quote)).clone();
             passage.id = PassageId::from_bytes([1; 16]);
             Arc::new(passage)
         }).collect();
-        let twice = citations::check(&once.text, &by_number, &analyzer());
+        let twice = citations::check(&once.text, &by_number, &analyzer(), &Grounds::default());
         prop_assert_eq!(twice.text, once.text);
     }
 }
