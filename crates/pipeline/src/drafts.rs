@@ -1,4 +1,5 @@
-//! [`Drafts`]: the texts that models write for one request, one call after the other.
+//! [`Drafts`]: the texts that models write for one request. Two may be under way at once: one that keeps silent,
+//! and one that was called in its place.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use domain::{Delta, Usage};
 use tokio::time::Instant;
 
 use crate::calls::{Fate, ModelCall};
-use crate::policy::Model;
+use crate::policy::{self, Model};
 use crate::tally::Tally;
 use crate::writing::{Ending, Writing};
 
@@ -15,7 +16,8 @@ use crate::writing::{Ending, Writing};
 pub(crate) struct Drafts {
     start: Instant,
     tally: Arc<Tally>,
-    open: Option<Draft>,
+    /// Oldest first.
+    open: Vec<Draft>,
     closed: Vec<Closed>,
 }
 
@@ -39,12 +41,12 @@ pub(crate) struct Closed {
 
 impl Drafts {
     pub(crate) fn new(start: Instant, tally: Arc<Tally>) -> Self {
-        Self { start, tally, open: None, closed: Vec::new() }
+        Self { start, tally, open: Vec::new(), closed: Vec::new() }
     }
 
-    /// Begins the next draft.
+    /// Begins a draft beside those under way.
     pub(crate) fn begin(&mut self, model: Model, name: &str, attempt: u32, now: Instant) {
-        self.open = Some(Draft {
+        self.open.push(Draft {
             model,
             name: name.to_owned(),
             attempt,
@@ -54,40 +56,64 @@ impl Drafts {
         });
     }
 
-    /// Takes in one event of the stream.
-    pub(crate) fn add(&mut self, delta: Delta, now: Instant) {
-        let Some(draft) = &mut self.open else { return };
+    /// Takes in one event of the stream of call `attempt`.
+    pub(crate) fn add(&mut self, attempt: u32, delta: Delta, now: Instant) {
+        let draft = self.open.iter_mut().find(|draft| draft.attempt == attempt);
+        let Some(draft) = draft else { return };
         if matches!(delta, Delta::Text(_)) {
             draft.first_token.get_or_insert(now);
         }
         draft.writing.add(delta);
     }
 
-    /// What is being written.
-    pub(crate) fn writing(&self) -> Option<&Writing> {
-        self.open.as_ref().map(|draft| &draft.writing)
+    /// What call `attempt` is writing.
+    pub(crate) fn writing(&self, attempt: u32) -> Option<&Writing> {
+        let draft = self.open.iter().find(|draft| draft.attempt == attempt);
+        draft.map(|draft| &draft.writing)
     }
 
-    /// Ends the draft under way.
-    pub(crate) fn close(&mut self, now: Instant, fate: Fate) {
-        if let Some(draft) = self.open.take() {
+    /// The calls whose drafts are under way, oldest first.
+    pub(crate) fn under_way(&self) -> Vec<u32> {
+        self.open.iter().map(|draft| draft.attempt).collect()
+    }
+
+    /// The call under way that has finished, if one has.
+    pub(crate) fn finished(&self) -> Option<u32> {
+        let finished = self.open.iter().find(|draft| draft.writing.is_finished());
+        finished.map(|draft| draft.attempt)
+    }
+
+    /// What the policy is to know of the drafts under way: the latest call, and whether any of them has text.
+    pub(crate) fn state(&self) -> Option<policy::Draft> {
+        let latest = self.open.last()?;
+        Some(policy::Draft {
+            model: latest.model,
+            began: latest.began,
+            has_text: self.open.iter().any(|draft| draft.first_token.is_some()),
+        })
+    }
+
+    /// Ends the draft of call `attempt`.
+    pub(crate) fn close(&mut self, attempt: u32, now: Instant, fate: Fate) {
+        if let Some(at) = self.open.iter().position(|draft| draft.attempt == attempt) {
+            let draft = self.open.remove(at);
             self.closed.push(draft.close(self.start, now, fate));
         }
     }
 
-    /// How the draft under way has ended if its stream gives nothing more.
-    pub(crate) fn ending(&self) -> Ending {
-        self.writing().map_or(Ending::BROKEN, Writing::ending)
+    /// Ends all drafts under way.
+    pub(crate) fn close_all(&mut self, now: Instant, fate: Fate) {
+        for attempt in self.under_way() {
+            self.close(attempt, now, fate);
+        }
     }
 
-    /// The text to use: the last call's if it is whole, else the longest that any call left.
+    /// The text to use: a whole one if there is one, else the longest that any call left.
     pub(crate) fn best(&self) -> Option<(usize, &Closed)> {
         let numbered = || self.closed.iter().enumerate();
-        let last = numbered().next_back()?;
-        if last.1.call.fate == Fate::Used {
-            return Some(last);
-        }
-        numbered().max_by_key(|(_, closed)| closed.writing.text().len())
+        numbered()
+            .find(|(_, closed)| closed.call.fate == Fate::Used)
+            .or_else(|| numbered().max_by_key(|(_, closed)| closed.writing.text().len()))
     }
 
     /// A closed draft by its number.
@@ -111,7 +137,8 @@ impl Drafts {
             let cost_micros = call.usage.and_then(|usage| cost(model, usage));
             ModelCall { cost_micros, ..call }
         };
-        let calls: Vec<ModelCall> = self.closed.drain(..).map(priced).collect();
+        let mut calls: Vec<ModelCall> = self.closed.drain(..).map(priced).collect();
+        calls.sort_by_key(|call| call.attempt);
         calls.iter().for_each(|call| self.tally.note(call));
         calls
     }
@@ -137,7 +164,7 @@ impl Draft {
 impl Drop for Drafts {
     /// A request that is dropped midway has still cost what its calls cost.
     fn drop(&mut self) {
-        self.close(Instant::now(), Fate::Abandoned);
+        self.close_all(Instant::now(), Fate::Abandoned);
         for closed in &self.closed {
             self.tally.note(&closed.call);
         }

@@ -5,21 +5,18 @@ use std::sync::Arc;
 
 use deadline::Deadline;
 use domain::{
-    Call, Delta, Fault, FaultKind, Outcome, Passage, Prompt, Reason, Stage, StageReport, Vector,
+    Call, Fault, FaultKind, Outcome, Passage, Prompt, Reason, Stage, StageReport, Vector,
 };
-use template::citations::{self, Checked};
-use thiserror::Error;
 use tokio::time::{Duration, Instant};
 
-use crate::calls::Fate;
 use crate::drafts::Drafts;
 use crate::flights::{Event, Flights, Query};
 use crate::found::{Fused, Retrieved};
-use crate::policy::{self, Action, Calls, Draft, Model, Plan, Progress, Purse, State, Why, Write};
+use crate::policy::{self, Action, Calls, Model, Plan, Progress, Purse, State};
 use crate::stages::StageTable;
 use crate::telling::Telling;
 use crate::trace::Trace;
-use crate::writing::{Ending, Writing};
+use crate::writing::Ending;
 use crate::{Pipeline, Request, Wants};
 
 /// More candidates than are kept: a passage that is middling in both lists may win together.
@@ -28,9 +25,6 @@ const CANDIDATES: usize = 50;
 /// Full jitter below this before a call is made again (AWS, "Exponential Backoff And Jitter"); there is one
 /// retry at most, so nothing grows.
 const BACKOFF: Duration = Duration::from_millis(50);
-
-/// A model that has finished is given this long to tell its tokens and close the stream.
-const CLOSING: Duration = Duration::from_millis(100);
 
 /// One request under way, or just ended.
 pub(crate) struct Run<'a> {
@@ -43,18 +37,13 @@ pub(crate) struct Run<'a> {
     pub(crate) fused: Option<Fused>,
     pub(crate) drafts: Drafts,
     pub(crate) telling: Telling<'a>,
-    state: State,
+    pub(crate) state: State,
     question_vector: Option<Vector>,
     /// Of the stages whose call has failed and that may yet try again.
     failures: Vec<(Stage, Fault)>,
     /// When a generation that has finished is taken as it is.
-    closing: Option<Instant>,
+    pub(crate) closing: Option<Instant>,
 }
-
-/// A generation's stream ended without a word.
-#[derive(Debug, Error)]
-#[error("the stream ended before the model said that it had finished")]
-struct BrokenOff;
 
 /// Runs `request` through its stages; everything that was found is in the result.
 pub(crate) async fn run<'a>(
@@ -185,7 +174,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn call(&self, stage: Stage, until: Instant, now: Instant) -> Call {
+    pub(crate) fn call(&self, stage: Stage, until: Instant, now: Instant) -> Call {
         Call {
             deadline: Deadline::from_start(now, until.saturating_duration_since(now)),
             request: self.request.name.clone(),
@@ -200,35 +189,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn write(&mut self, write: Write, now: Instant, flights: &mut Flights) {
-        let Some(models) = &self.pipeline.parts.models else { return };
-        let extra = &self.pipeline.parts.extra_calls.generate;
-        let paid = match write.why {
-            Why::First => {
-                extra.first_call();
-                true
-            }
-            Why::Retry => extra.pay_retry(),
-            Why::Replace => extra.pay_replacement(),
-        };
-        if !paid {
-            return;
-        }
-        flights.abandon(Stage::Generate);
-        self.drafts.close(now, Fate::Replaced);
-        self.forget_failure(Stage::Generate);
-        self.state.call(Stage::Generate);
-        if write.why == Why::First {
-            self.table.started(Stage::Generate, now);
-        }
-        self.state.draft = Some(Draft { model: write.model, began: now, has_text: false });
-        let generator = models.get(write.model);
-        let call = self.call(Stage::Generate, write.until, now);
-        self.drafts.begin(write.model, generator.model(), call.attempt, now);
-        flights.start_generate(generator.stream(self.prompt(), write.limits, call));
-    }
-
-    fn prompt(&self) -> Prompt {
+    pub(crate) fn prompt(&self) -> Prompt {
         Prompt {
             question: self.request.question.clone(),
             passages: self.passages(),
@@ -237,7 +198,7 @@ impl<'a> Run<'a> {
     }
 
     /// The passages in hand, in the order in which marks number them.
-    fn passages(&self) -> Vec<Arc<Passage>> {
+    pub(crate) fn passages(&self) -> Vec<Arc<Passage>> {
         let hits = self.fused.as_ref().map_or(&[][..], |fused| &fused.hits);
         hits.iter().map(|hit| hit.passage.clone()).collect()
     }
@@ -260,12 +221,9 @@ impl<'a> Run<'a> {
 
     fn cut(&mut self, stage: Stage, now: Instant, flights: &mut Flights) {
         flights.abandon(stage);
-        let finished =
-            stage == Stage::Generate && self.drafts.writing().is_some_and(Writing::is_finished);
-        if finished {
-            self.end_writing(now);
-        } else {
-            self.end(stage, now, Progress::Gone, Ending::OUT_OF_TIME);
+        match self.drafts.finished() {
+            Some(attempt) if stage == Stage::Generate => self.end_writing(attempt, now, flights),
+            Some(_) | None => self.end(stage, now, Progress::Gone, Ending::OUT_OF_TIME),
         }
     }
 
@@ -294,14 +252,8 @@ impl<'a> Run<'a> {
                 self.retrieved.vector =
                     self.land(Stage::Vector, now, result, |hits| !hits.is_empty());
             }
-            Event::Generate(Some(Ok(delta))) => self.take_delta(delta, now),
-            Event::Generate(Some(Err(fault))) => self.broken(fault, now, flights),
-            Event::Generate(None) => self.ended_by_itself(now, flights),
-            Event::Time if self.closing.is_some_and(|closing| closing <= now) => {
-                flights.abandon(Stage::Generate);
-                self.end_writing(now);
-            }
-            Event::Time => {}
+            Event::Generate(attempt, event) => self.take_writing(attempt, event, now, flights),
+            Event::Time => self.close_in_time(now, flights),
         }
     }
 
@@ -327,7 +279,7 @@ impl<'a> Run<'a> {
     }
 
     /// Leaves it to the policy whether a failed call is made again, where that may help.
-    fn failed(&mut self, stage: Stage, fault: Fault, now: Instant) {
+    pub(crate) fn failed(&mut self, stage: Stage, fault: Fault, now: Instant) {
         match self.pause_before_another(stage, &fault) {
             Some(pause) => {
                 self.state.set(stage, Progress::Failed { again: now + pause });
@@ -363,71 +315,14 @@ impl<'a> Run<'a> {
         BACKOFF.mul_f64(f64::from(part) / f64::from(u32::MAX))
     }
 
-    fn forget_failure(&mut self, stage: Stage) -> Option<Fault> {
+    pub(crate) fn forget_failure(&mut self, stage: Stage) -> Option<Fault> {
         let at = self.failures.iter().position(|(failed, _)| *failed == stage)?;
         Some(self.failures.swap_remove(at).1)
     }
 
-    fn take_delta(&mut self, delta: Delta, now: Instant) {
-        let is_text = matches!(delta, Delta::Text(_));
-        if matches!(delta, Delta::Finish(_)) {
-            self.closing = Some(now + CLOSING);
-        }
-        self.drafts.add(delta, now);
-        if is_text {
-            if let Some(draft) = &mut self.state.draft {
-                draft.has_text = true;
-            }
-            self.tell();
-        }
-    }
-
-    /// Lets the reader have the sentences that are whole.
-    fn tell(&mut self) {
-        let Some(writing) = self.drafts.writing() else { return };
-        let passages = self.passages();
-        let analyzer = self.request.generation.keyword().analyzer();
-        let grounds = &self.pipeline.grounds;
-        let check =
-            |text: &str| -> Checked { citations::check(text, &passages, &analyzer, grounds) };
-        self.telling.so_far(writing.text(), check);
-        self.state.told = self.telling.has_told();
-    }
-
-    fn broken(&mut self, fault: Fault, now: Instant, flights: &mut Flights) {
-        flights.abandon(Stage::Generate);
-        if self.drafts.writing().is_some_and(Writing::is_finished) {
-            self.end_writing(now);
-            return;
-        }
-        self.drafts.close(now, Fate::Lost(fault.kind().reason()));
-        self.failed(Stage::Generate, fault, now);
-    }
-
-    fn ended_by_itself(&mut self, now: Instant, flights: &mut Flights) {
-        let broke_off = !self.drafts.writing().is_some_and(Writing::is_finished);
-        if broke_off {
-            let fault = Fault::new(FaultKind::Error, BrokenOff).passing(Duration::ZERO);
-            self.broken(fault, now, flights);
-        } else {
-            flights.abandon(Stage::Generate);
-            self.end_writing(now);
-        }
-    }
-
-    /// The model has finished, for better or worse.
-    fn end_writing(&mut self, now: Instant) {
-        let ending = self.drafts.ending();
-        let progress = match ending.outcome {
-            Outcome::Ok => Progress::Delivered { useful: true },
-            Outcome::Skipped | Outcome::Cut | Outcome::Failed => Progress::Gone,
-        };
-        self.end(Stage::Generate, now, progress, ending);
-    }
-
-    fn end(&mut self, stage: Stage, now: Instant, progress: Progress, ending: Ending) {
+    pub(crate) fn end(&mut self, stage: Stage, now: Instant, progress: Progress, ending: Ending) {
         if stage == Stage::Generate {
-            self.drafts.close(now, ending.fate());
+            self.drafts.close_all(now, ending.fate());
             self.closing = None;
         }
         let limit = policy::limit(&self.plan, self.state, stage);

@@ -17,19 +17,19 @@ pub(crate) enum Event {
     Keyword(Result<KeywordHits, Fault>),
     Embed(Result<Vector, Fault>),
     Vector(Result<Vec<VectorHit>, Fault>),
-    /// `None`: the stream ended.
-    Generate(Option<Result<Delta, Fault>>),
+    /// From the stream of this call of a model; `None`: it ended.
+    Generate(u32, Option<Result<Delta, Fault>>),
     /// The moment waited for has come.
     Time,
 }
 
-/// At most one call per stage.
+/// At most one call per stage, and two of models.
 #[derive(Default)]
 pub(crate) struct Flights {
     keyword: Option<BoxFuture<'static, Result<KeywordHits, Fault>>>,
     embed: Option<BoxFuture<'static, Result<Vector, Fault>>>,
     vector: Option<BoxFuture<'static, Result<Vec<VectorHit>, Fault>>>,
-    generate: Option<DeltaStream>,
+    writers: [Option<(u32, DeltaStream)>; 2],
 }
 
 /// An index of so many passages answers in less than [`deadline::BRIEF`].
@@ -66,8 +66,22 @@ impl Flights {
         self.vector = Some(Box::pin(nearest(query, vector, call)));
     }
 
-    pub(crate) fn start_generate(&mut self, stream: DeltaStream) {
-        self.generate = Some(stream);
+    /// Starts call `attempt` of a model, beside one that is under way. Of two, the older one is abandoned.
+    pub(crate) fn start_generate(&mut self, attempt: u32, stream: DeltaStream) {
+        let [older, newer] = &mut self.writers;
+        if newer.is_some() {
+            *older = newer.take();
+        }
+        *newer = Some((attempt, stream));
+    }
+
+    /// Abandons call `attempt` of a model.
+    pub(crate) fn abandon_writer(&mut self, attempt: u32) {
+        for writer in &mut self.writers {
+            if writer.as_ref().is_some_and(|(writing, _)| *writing == attempt) {
+                *writer = None;
+            }
+        }
     }
 
     /// Abandons the call of `stage`, if one is under way.
@@ -76,7 +90,7 @@ impl Flights {
             Stage::Keyword => self.keyword = None,
             Stage::Embed => self.embed = None,
             Stage::Vector => self.vector = None,
-            Stage::Generate => self.generate = None,
+            Stage::Generate => self.writers = [None, None],
             Stage::Normalize | Stage::Template => {}
         }
     }
@@ -87,13 +101,15 @@ impl Flights {
     ///
     /// Nothing is lost: a call stays in its slot until its result has been returned.
     pub(crate) async fn next(&mut self, until: Instant) -> Event {
+        let [older, newer] = &mut self.writers;
         tokio::select! {
             biased;
             // The others are on their way before a keyword search takes this thread.
             result = landed(&mut self.embed) => Event::Embed(result),
             result = landed(&mut self.vector) => Event::Vector(result),
             result = landed(&mut self.keyword) => Event::Keyword(result),
-            delta = next_delta(&mut self.generate) => Event::Generate(delta),
+            (attempt, delta) = next_delta(newer) => Event::Generate(attempt, delta),
+            (attempt, delta) = next_delta(older) => Event::Generate(attempt, delta),
             () = sleep_until(until) => Event::Time,
         }
     }
@@ -111,9 +127,9 @@ async fn landed<T>(slot: &mut Option<BoxFuture<'static, T>>) -> T {
     }
 }
 
-async fn next_delta(slot: &mut Option<DeltaStream>) -> Option<Result<Delta, Fault>> {
+async fn next_delta(slot: &mut Option<(u32, DeltaStream)>) -> (u32, Option<Result<Delta, Fault>>) {
     match slot {
-        Some(stream) => stream.next().await,
+        Some((attempt, stream)) => (*attempt, stream.next().await),
         None => pending().await,
     }
 }

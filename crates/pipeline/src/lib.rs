@@ -13,6 +13,7 @@ mod extra_calls;
 mod faults;
 mod flights;
 mod found;
+mod generating;
 pub mod policy;
 pub mod replay;
 mod request;

@@ -56,10 +56,16 @@ struct Replay<'a> {
     keyword: Option<Instant>,
     embed: Option<Instant>,
     vector: Option<Instant>,
-    first_token: Option<Instant>,
-    end: Option<Instant>,
-    truncated: bool,
+    /// At most two, oldest first.
+    writing: Vec<Writing>,
     text: Text,
+}
+
+/// One call of a model under way.
+struct Writing {
+    first_token: Instant,
+    end: Instant,
+    truncated: bool,
 }
 
 /// Replays one request whose hits answer the question. `extra` is shared by the requests of one replay.
@@ -74,9 +80,7 @@ pub fn replay(plan: &Plan, latencies: &dyn Latencies, extra: &ExtraCalls) -> Rep
         keyword: None,
         embed: None,
         vector: None,
-        first_token: None,
-        end: None,
-        truncated: false,
+        writing: Vec::new(),
         text: Text::None,
     };
     replay.run();
@@ -128,9 +132,14 @@ impl Replay<'_> {
         self.state.call(Stage::Generate);
         let takes = self.latencies.write(write, self.state.calls.generate);
         self.state.draft = Some(Draft { model: write.model, began: self.now, has_text: false });
-        self.first_token = Some(self.now + takes.first_token);
-        self.end = Some(self.now + takes.whole);
-        self.truncated = takes.truncated;
+        if self.writing.len() == 2 {
+            self.writing.remove(0);
+        }
+        self.writing.push(Writing {
+            first_token: self.now + takes.first_token,
+            end: self.now + takes.whole,
+            truncated: takes.truncated,
+        });
     }
 
     fn cut(&mut self, stage: Stage) {
@@ -139,15 +148,18 @@ impl Replay<'_> {
             Stage::Keyword => self.keyword = None,
             Stage::Embed => self.embed = None,
             Stage::Vector => self.vector = None,
-            Stage::Generate => self.end = None,
+            Stage::Generate => self.writing.clear(),
             Stage::Normalize | Stage::Template => {}
         }
     }
 
     /// On to the next thing that happens; what arrives goes before the clock.
     fn wait(&mut self, until: Instant) {
-        let moments = [self.keyword, self.embed, self.vector, self.first_token, self.end];
-        let next = moments.into_iter().flatten().min();
+        let tokens = self.writing.iter().map(|writing| writing.first_token);
+        let tokens = tokens.filter(|at| self.now < *at);
+        let ends = self.writing.iter().map(|writing| writing.end);
+        let searches = [self.keyword, self.embed, self.vector].into_iter().flatten();
+        let next = searches.chain(tokens).chain(ends).min();
         let Some(at) = next.filter(|at| *at <= until) else {
             self.now = until;
             return;
@@ -164,16 +176,15 @@ impl Replay<'_> {
                 self.state.set(stage, delivered);
             }
         }
-        if self.first_token == Some(at) {
-            self.first_token = None;
+        if self.writing.iter().any(|writing| writing.first_token <= at) {
             self.text = Text::Part;
             if let Some(draft) = &mut self.state.draft {
                 draft.has_text = true;
             }
         }
-        if self.end == Some(at) {
-            self.end = None;
-            self.text = if self.truncated { Text::Part } else { Text::Whole };
+        if let Some(ended) = self.writing.iter().find(|writing| writing.end <= at) {
+            self.text = if ended.truncated { Text::Part } else { Text::Whole };
+            self.writing.clear();
             self.state.set(Stage::Generate, delivered);
         }
     }
@@ -244,5 +255,7 @@ mod tests {
         check(&Fixed(300, 400, &[(1000, 9000)]), Text::Part, true, 1, 3950);
         let silent = &[(9000, 9000), (9000, 9000), (9000, 9000)];
         check(&Fixed(300, 400, silent), Text::None, true, 3, 3950);
+        // The silent one goes on beside the one called in its place, and may still be the first to finish.
+        check(&Fixed(300, 400, &[(1300, 1500), (400, 2000)]), Text::Whole, true, 2, 2200);
     }
 }

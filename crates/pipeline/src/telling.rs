@@ -24,7 +24,7 @@ pub(crate) struct Telling<'a> {
     listener: Option<Listener<'a>>,
     /// What has been told.
     told: String,
-    /// Sentences of the raw text that have been looked at.
+    /// How far the raw text has been looked at.
     looked_at: usize,
 }
 
@@ -53,10 +53,10 @@ impl<'a> Telling<'a> {
         }
         let ranges = sentences(raw);
         let Some([.., last_whole, _unfinished]) = ranges.get(..) else { return };
-        if ranges.len() - 1 == self.looked_at {
+        if last_whole.end == self.looked_at {
             return;
         }
-        self.looked_at = ranges.len() - 1;
+        self.looked_at = last_whole.end;
         let whole = raw.get(..last_whole.end).unwrap_or_default();
         let checked = check(whole);
         if checked.supported {

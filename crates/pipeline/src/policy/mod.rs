@@ -21,7 +21,7 @@ pub use writing::Why;
 pub enum Action {
     /// Start `stage` (again, if a call of it has failed), which has until `until`.
     Start { stage: Stage, until: Instant },
-    /// Have a model write; a generation under way is dropped.
+    /// Have a model write, beside one under way that keeps silent.
     Write(Write),
     /// Do not start `stage`; with a reason, the answer is less for it.
     Skip { stage: Stage, reason: Option<Reason> },
@@ -56,7 +56,8 @@ const MOST_SEARCH_CALLS: u32 = 2;
 /// starts only if its minimum *and* those after it still fit, and is cut where it would eat theirs. Once
 /// some hits are in hand the other search is waited for until the retrieval cut-off at most. All time
 /// beyond the minimums goes to generation. A call that failed is made once more if the budget for extra calls
-/// pays and it usually takes less than what is left; a model without a first token by its cut-off is replaced.
+/// pays and it usually takes less than what is left; beside a model without a first token by its
+/// cut-off another is called.
 #[must_use]
 pub fn next(plan: &Plan, state: State, now: Instant) -> Action {
     for stage in RUNNING {

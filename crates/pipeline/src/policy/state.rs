@@ -64,7 +64,7 @@ pub struct Calls {
     pub generate: u32,
 }
 
-/// A generation under way.
+/// The generations under way, of which there may be two: the latest call, and whether any has text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub model: Model,

@@ -202,8 +202,12 @@ fn nothing_is_replaced_that_the_budget_does_not_pay_for_or_that_comes_too_late()
         ..drafting(&plan, 500, 1, Model::Primary, false)
     };
     check(&plan, broke, 1700, "wait 3950");
-    // The lighter model's first sentence takes 496 ms, and at the cut-off only 450 would be left.
-    check(&plan, drafting(&plan, 2300, 1, Model::Primary, false), 3500, "wait 3950");
+    // Of 1650 ms two fifths are waited for.
+    let late = drafting(&plan, 2300, 1, Model::Primary, false);
+    check(&plan, late, 2959, "wait 2960");
+    check(&plan, late, 2960, "replace lighter 3950 max 128 ask 74");
+    // The lighter model's first sentence takes 496 ms, and only 470 would be left.
+    check(&plan, drafting(&plan, 3167, 1, Model::Primary, false), 3480, "wait 3950");
 }
 
 #[test]

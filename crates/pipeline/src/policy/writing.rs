@@ -105,8 +105,8 @@ pub(super) fn is_worth_another(plan: &Plan, state: State, at: Instant, until: In
     state.calls.generate < MOST_CALLS && !state.told && at + needed <= until
 }
 
-/// When the generation under way has had its time for a first token and another takes over; `None` if none
-/// will.
+/// When the generation under way has had its time for a first token and another is called beside it; `None` if
+/// none will be.
 pub(super) fn takeover(plan: &Plan, state: State, until: Instant) -> Option<Instant> {
     let draft = state.draft.filter(|draft| !draft.has_text)?;
     let cutoff = plan.allotment.first_token_cutoff();
@@ -115,6 +115,8 @@ pub(super) fn takeover(plan: &Plan, state: State, until: Instant) -> Option<Inst
     }
     // What takes over has less time left, and is given less to show itself.
     let patience = if state.calls.generate <= 1 { cutoff } else { cutoff * 3 / 4 };
+    // Waiting longer for one call than this leaves the next one too little.
+    let patience = patience.min(until.saturating_duration_since(draft.began) * 2 / 5);
     let at = draft.began + patience;
     is_worth_another(plan, state, at, until).then_some(at)
 }

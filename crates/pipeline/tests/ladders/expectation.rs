@@ -2,7 +2,8 @@
 //! policy. Times are milliseconds since the request's start.
 //!
 //! The shares: embed 700, vector 600, generate 900 (nothing without a model), reserve 50 or a quarter of
-//! the budget, cut-off R at 2000, first-token cut-off F at 1200.
+//! the budget, cut-off R at 2000, first-token cut-off F at 1200 or two fifths of what is
+//! left.
 
 use domain::AnswerKind;
 
@@ -135,7 +136,9 @@ fn written(script: Writing, begins: u64, end: u64) -> (Option<AnswerKind>, Optio
         Writing::Flaky if worth_another(begins + Writing::STEP_MS + PAUSE_MS) => {
             (Some(AnswerKind::Generated), None)
         }
-        Writing::SlowStart if worth_another(begins + F) => (Some(AnswerKind::Generated), None),
+        Writing::SlowStart if worth_another(begins + F.min((end - begins) * 2 / 5)) => {
+            (Some(AnswerKind::Generated), None)
+        }
         Writing::SlowStart => (None, Some("timeout")),
         Writing::Declined => (None, Some("declined")),
         Writing::Blocked => (None, Some("blocked")),
