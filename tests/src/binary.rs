@@ -17,17 +17,17 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie one folder down")
 }
 
-/// `target/PROFILE/kiwari`, beside the test programs' own folder.
-fn binary() -> PathBuf {
+/// `target/PROFILE/NAME`, beside the test programs' own folder.
+pub(crate) fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let profile = test.ancestors().nth(2).expect("tests lie in target/PROFILE/deps");
-    let binary = profile.join("kiwari");
-    assert!(binary.is_file(), "{} is missing: run `cargo build -p kiwari` first", binary.display());
+    let binary = profile.join(name);
+    assert!(binary.is_file(), "{} is missing: run `cargo build -p {name}` first", binary.display());
     binary
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    let mut command = Command::new(built("kiwari"));
     // A clean environment: nothing of the developer's own settings leaks in.
     command.args(arguments).current_dir(folder).env_clear().stdin(Stdio::null());
     command

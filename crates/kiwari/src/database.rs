@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 
 const NAME: &str = "DATABASE_URL";
 
-/// The Postgres of this environment; `None` where none is named.
+/// The Postgres of this environment for the latency log; `None` where none is named.
 ///
 /// # Errors
 ///
@@ -16,19 +16,36 @@ const NAME: &str = "DATABASE_URL";
 pub(crate) fn settings(
     environment: &BTreeMap<String, String>,
 ) -> Result<Option<PgSettings>, ConfigError> {
+    address(environment)?.map(|url| PgSettings::new(url).map_err(|_| no_address())).transpose()
+}
+
+/// The same, for the catalog.
+///
+/// # Errors
+///
+/// [`ConfigError::Invalid`] for an address that is none.
+pub(crate) fn catalog(
+    environment: &BTreeMap<String, String>,
+) -> Result<Option<catalog::PgSettings>, ConfigError> {
+    let settings = |url| catalog::PgSettings::new(url).map_err(|_| no_address());
+    address(environment)?.map(settings).transpose()
+}
+
+fn address(environment: &BTreeMap<String, String>) -> Result<Option<&str>, ConfigError> {
     let Some(url) = environment.get(NAME).map(|url| url.trim()).filter(|url| !url.is_empty())
     else {
         return Ok(None);
     };
     let is_postgres = url.starts_with("postgres://") || url.starts_with("postgresql://");
-    match PgSettings::new(url) {
-        Ok(settings) if is_postgres => Ok(Some(settings)),
-        // The address may hold a password: it is not repeated.
-        _ => Err(ConfigError::Invalid {
-            key: NAME.to_owned(),
-            message: "must be an address such as postgres://user:password@host:5432/database"
-                .to_owned(),
-        }),
+    if is_postgres { Ok(Some(url)) } else { Err(no_address()) }
+}
+
+/// The address may hold a password: it is not repeated.
+fn no_address() -> ConfigError {
+    ConfigError::Invalid {
+        key: NAME.to_owned(),
+        message: "must be an address such as postgres://user:password@host:5432/database"
+            .to_owned(),
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use articles::{Problem, ReadOptions, Reading, SplitSettings, read_folder};
-use catalog::Catalog;
 use domain::{AppName, EmbedderId};
-use ingest::{DataDir, Job, Progress, Summary};
+use ingest::{Job, Progress, Stores, Summary};
 
 use crate::compose::Engine;
 use crate::config::EmbedderChoice;
+use crate::stores::holder;
 
 /// What came of a folder.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) fn calls_at_once(embedder: &EmbedderId) -> usize {
 /// Reads `folder` and publishes what has changed for `app`.
 pub(crate) async fn index_folder(
     engine: &Engine,
-    data: &DataDir,
+    stores: &Stores,
     app: AppName,
     folder: &Path,
     options: ReadOptions,
@@ -53,9 +53,7 @@ pub(crate) async fn index_folder(
     if reading.articles.is_empty() {
         bail!(no_articles(folder, &reading));
     }
-    data.create()?;
-    let catalog = Catalog::open(&data.catalog()).await?;
-    let published = catalog.newest_of(&app).await?;
+    let published = stores.catalog.newest_of(&app).await?;
     let published = published.as_ref().map(|published| &published.recipe.embedder);
     let embedder = engine.embedder(embedder, published).await?;
     let Reading { articles, problems, files_seen, empty } = reading;
@@ -66,8 +64,10 @@ pub(crate) async fn index_folder(
         calls_at_once: calls_at_once(embedder.id()),
         embedder,
     };
-    let summary = ingest::run(data, &catalog, job, &move |at| progress(Step::Indexing(at))).await?;
-    catalog.close().await;
+    let holder = holder("kiwari index");
+    let summary =
+        ingest::run(stores, job, &holder, &move |at| progress(Step::Indexing(at))).await?;
+    stores.catalog.close().await;
     Ok(Indexed { summary, files_seen, empty, problems })
 }
 

@@ -17,6 +17,9 @@ mod index_folder;
 mod logging;
 mod models;
 mod output;
+mod replica;
+mod stores;
+mod take_up;
 
 use std::process::ExitCode;
 
@@ -60,7 +63,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Report(arguments) => {
                 commands::report::run(&config, &arguments, database.as_ref()).await
             }
-            Command::Migrate(arguments) => commands::migrate::run(&arguments, database).await,
+            Command::Migrate(arguments) => {
+                commands::migrate::run(&config, &arguments, database).await
+            }
             Command::Eval(arguments) => commands::eval::run(&arguments).await,
             Command::Bench(arguments) => commands::bench::run(&arguments).await,
             Command::Doctor(arguments) => commands::doctor::run(&config, &arguments).await,

@@ -1,17 +1,28 @@
-//! The latency log: what every finished request and each of its stages cost.
+//! The latency log: what every finished request, each of its stages and each of its model calls cost.
 //!
-//! [`Recorder::record`] hands a row to a bounded queue and never waits; one [`Ledger`] task writes the
-//! queue to local SQLite in batches. Telemetry is what gives way: with the queue full, rows are dropped,
-//! counted and reported, and answers are unaffected.
+//! [`Recorder::record`] hands a row to a bounded queue and never waits; one task of the [`Ledger`] writes the
+//! queue to local SQLite in batches. With a Postgres configured, the file is its outbox: a second task moves
+//! the rows there in order, each at least once and none doubled, however long Postgres stays away. Telemetry
+//! is what gives way: with the queue full, rows are dropped, counted and reported, and answers are unaffected.
 
+mod backoff;
+mod counts;
 mod entry;
+mod insert;
+mod ledger;
+mod outbox;
+mod paid;
+pub mod postgres;
 mod recorder;
-mod report;
+pub mod reports;
+mod shipper;
 mod store;
 mod writer;
 
-pub use entry::Entry;
-pub use recorder::{Counts, Recorder};
-pub use report::{StageRow, stages};
+pub use counts::{Counts, OutboxCounts};
+pub use entry::{CallEntry, CallFate, Entry, Models, StageEntry};
+pub use ledger::Ledger;
+pub use postgres::{PgError, PgSettings};
+pub use recorder::Recorder;
 pub use store::{LedgerError, Store};
-pub use writer::{Ledger, Settings};
+pub use writer::Settings;

@@ -1,21 +1,34 @@
 //! [`Store`]: the SQLite file behind the log.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
+use sqlx::Connection;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
 use thiserror::Error;
 
 use crate::Entry;
-use crate::entry::{micros, millis};
+use crate::entry::unix_micros;
+use crate::insert::insert;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite/ledger");
 
 /// How long one statement waits for another process's lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// One to write, one to ship, one to fold, one for reports.
+const CONNECTIONS: u32 = 4;
+
+/// What the write-ahead log is cut back to, in bytes, once it has been folded into the file.
+const LONGEST_JOURNAL: &str = "16777216";
+
+/// Pages of write-ahead log at which whoever writes folds it into the file, which waits for the disk. Before
+/// that, [`Store::fold`] does it beside the writer.
+const WRITER_FOLDS_AT: &str = "8000";
 
 /// The latency log on disk.
 #[derive(Clone, Debug)]
@@ -47,12 +60,16 @@ impl Store {
             .filename(path)
             .create_if_missing(true)
             .foreign_keys(true)
+            // Space of removed rows can go back to the disk.
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
             .journal_mode(SqliteJournalMode::Wal)
+            .pragma("journal_size_limit", LONGEST_JOURNAL)
+            .pragma("wal_autocheckpoint", WRITER_FOLDS_AT)
             // With WAL, NORMAL survives a killed process; a power cut may cost the last moments' rows.
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(LOCK_PATIENCE);
         let pool = SqlitePoolOptions::new()
-            .max_connections(2)
+            .max_connections(CONNECTIONS)
             .connect_with(options)
             .await
             .map_err(|source| LedgerError::Open { path: path.to_owned(), source })?;
@@ -78,26 +95,35 @@ impl Store {
     }
 
     async fn write_inner(&self, entries: &[Entry]) -> Result<(), sqlx::Error> {
-        let mut transaction = self.pool.begin().await?;
-        for entry in entries {
-            insert_request(&mut transaction, entry).await?;
-            insert_stages(&mut transaction, entry).await?;
+        let mut connection = self.pool.acquire().await?;
+        let written = write_all(&mut connection, entries).await;
+        if written.is_err() {
+            // A full disk makes SQLite roll back by itself, which the driver does not learn: what it took for
+            // later transactions of this connection would be parts of one that never ends.
+            let _gone = connection.detach().close_hard().await;
         }
-        transaction.commit().await
+        written
     }
 
-    /// Removes the requests received before `before`, with their stages.
+    /// Removes the requests received before `before`, with their stages and calls, and says how many there
+    /// were.
     ///
     /// # Errors
     ///
     /// [`LedgerError::Write`].
-    pub async fn prune(&self, before: SystemTime) -> Result<(), LedgerError> {
-        sqlx::query("DELETE FROM request_log WHERE received_at_us < ?")
-            .bind(before.duration_since(UNIX_EPOCH).map_or(0, micros))
+    pub async fn prune(&self, before: SystemTime) -> Result<u64, LedgerError> {
+        let pruned = sqlx::query("DELETE FROM request_log WHERE received_at_us < ?")
+            .bind(unix_micros(before))
             .execute(&self.pool)
             .await
             .map_err(LedgerError::Write)?;
-        Ok(())
+        Ok(pruned.rows_affected())
+    }
+
+    /// Folds the write-ahead log into the file, as far as that keeps nobody waiting.
+    pub(crate) async fn fold(&self) -> Result<(), LedgerError> {
+        let folded = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").fetch_all(&self.pool).await;
+        folded.map(drop).map_err(LedgerError::Write)
     }
 
     /// Closes the file; the write-ahead log is folded into it.
@@ -106,60 +132,11 @@ impl Store {
     }
 }
 
-async fn insert_request(
-    connection: &mut sqlx::SqliteConnection,
-    entry: &Entry,
+async fn write_all(
+    connection: &mut SqliteConnection,
+    entries: &[Entry],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO request_log (request_id, client_request_id, endpoint, app, lang, received_at_us,
-             budget_requested_ms, budget_total_ms, spent_us, kind, degraded, reasons, generation,
-             calibration, trace)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO NOTHING",
-    )
-    .bind(entry.request_id.to_string())
-    .bind(entry.client_request_id.as_deref())
-    .bind(entry.endpoint)
-    .bind(entry.app.as_str())
-    .bind(entry.lang.as_str())
-    .bind(entry.received_at_us())
-    .bind(entry.budget_requested.map(millis))
-    .bind(millis(entry.budget_total))
-    .bind(micros(entry.spent))
-    .bind(entry.kind)
-    .bind(entry.degraded)
-    .bind(entry.reasons_json())
-    .bind(i64::try_from(entry.generation).unwrap_or(i64::MAX))
-    .bind(i64::try_from(entry.calibration).unwrap_or(i64::MAX))
-    .bind(&entry.trace)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-async fn insert_stages(
-    connection: &mut sqlx::SqliteConnection,
-    entry: &Entry,
-) -> Result<(), sqlx::Error> {
-    for (seq, report) in (0_i64..).zip(&entry.stages) {
-        sqlx::query(
-            "INSERT INTO stage_log (request_id, seq, received_at_us, app, stage, outcome, reason,
-                 started_us, elapsed_us, budget_us)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT DO NOTHING",
-        )
-        .bind(entry.request_id.to_string())
-        .bind(seq)
-        .bind(entry.received_at_us())
-        .bind(entry.app.as_str())
-        .bind(report.stage.as_str())
-        .bind(report.outcome.as_str())
-        .bind(report.reason.map(domain::Reason::as_str))
-        .bind(micros(report.started))
-        .bind(micros(report.elapsed))
-        .bind(micros(report.budget))
-        .execute(&mut *connection)
-        .await?;
-    }
-    Ok(())
+    let mut transaction = connection.begin().await?;
+    insert(&mut transaction, entries).await?;
+    transaction.commit().await
 }

@@ -1,17 +1,13 @@
-//! [`Ledger`]: the one task that writes the queue to disk.
+//! [`Writer`]: the one task that writes the queue to disk.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use deadline::Deadline;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::recorder::Tallies;
-use crate::{Entry, LedgerError, Recorder, Store};
+use crate::counts::Tallies;
+use crate::{Entry, Store};
 
 /// How rows are gathered.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +18,7 @@ pub struct Settings {
     pub batch: usize,
     /// How long an entry waits for company, and so what a killed process loses at most.
     pub linger: Duration,
-    /// How long rows are kept.
+    /// How long rows are kept on this disk, shipped or not.
     pub retention: Duration,
 }
 
@@ -31,7 +27,7 @@ impl Settings {
     pub const STANDARD: Self = Self {
         queue: 8192,
         batch: 256,
-        linger: Duration::from_millis(50),
+        linger: Duration::from_millis(30),
         retention: Duration::from_secs(30 * 24 * 3600),
     };
 }
@@ -43,68 +39,19 @@ const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The running log. Dropping it without [`close`](Self::close) leaves the last moments' rows to chance.
-#[derive(Debug)]
-pub struct Ledger {
-    recorder: Recorder,
-    store: Store,
-    writer: JoinHandle<()>,
-    stop: oneshot::Sender<()>,
-}
-
-impl Ledger {
-    /// Opens the log at `path` and starts writing.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError`] naming the file.
-    pub async fn start(path: &Path, settings: Settings) -> Result<Self, LedgerError> {
-        let store = Store::open(path).await?;
-        let (sender, receiver) = mpsc::channel(settings.queue);
-        let (stop, stopped) = oneshot::channel();
-        let tallies = Arc::new(Tallies::default());
-        let writer = Writer { store: store.clone(), settings, tallies: Arc::clone(&tallies) };
-        #[expect(clippy::disallowed_methods, reason = "the handle is kept and joined in close")]
-        let writer = tokio::spawn(writer.run(receiver, stopped));
-        Ok(Self { recorder: Recorder::new(sender, tallies), store, writer, stop })
-    }
-
-    /// The request path's end of the queue.
-    #[must_use]
-    pub fn recorder(&self) -> Recorder {
-        self.recorder.clone()
-    }
-
-    /// Writes what is queued by now and ends, by `deadline` at the latest. What recorders that are still
-    /// around hand over afterwards is dropped and counted.
-    pub async fn close(self, deadline: Deadline) {
-        let Self { recorder, store, writer, stop } = self;
-        let abort = writer.abort_handle();
-        // A writer that has ended already needs no telling.
-        let _told = stop.send(());
-        if deadline.run(writer).await.is_err() {
-            abort.abort();
-            let counts = recorder.counts();
-            tracing::warn!(
-                queued.count = counts.queued,
-                written.count = counts.written,
-                "the latency log was not written to its end"
-            );
-        }
-        // The file is closed when the process ends, if not here.
-        let _in_time = deadline.run(store.close()).await;
-    }
-}
-
-struct Writer {
-    store: Store,
-    settings: Settings,
-    tallies: Arc<Tallies>,
+pub(crate) struct Writer {
+    pub(crate) store: Store,
+    pub(crate) settings: Settings,
+    pub(crate) tallies: Arc<Tallies>,
 }
 
 impl Writer {
     /// Writes batch after batch until told to stop, then what is left.
-    async fn run(self, mut queue: mpsc::Receiver<Entry>, mut stopped: oneshot::Receiver<()>) {
+    pub(crate) async fn run(
+        self,
+        mut queue: mpsc::Receiver<Entry>,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
         let mut batch = Vec::with_capacity(self.settings.batch);
         let mut prune_at = Instant::now();
         loop {
@@ -148,12 +95,15 @@ impl Writer {
     /// Removes what is past its retention; what cannot be removed now is tried again in an hour.
     async fn prune(&self) {
         let before = SystemTime::now().checked_sub(self.settings.retention);
-        let pruned = self.store.prune(before.unwrap_or(SystemTime::UNIX_EPOCH)).await;
-        if let Err(error) = pruned {
-            tracing::warn!(
+        match self.store.prune(before.unwrap_or(SystemTime::UNIX_EPOCH)).await {
+            // Whatever is left in an outbox has not been shipped.
+            Ok(pruned) => {
+                self.tallies.outbox.as_ref().inspect(|outbox| outbox.expired.add(pruned));
+            }
+            Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "old rows of the latency log cannot be removed"
-            );
+            ),
         }
     }
 
@@ -173,10 +123,10 @@ impl Writer {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         if failing {
-            let dropped = self.tallies.dropped.load(Ordering::Relaxed);
+            let dropped = self.tallies.dropped.get();
             tracing::info!(dropped.count = dropped, "the latency log is written again");
         }
         let written = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        self.tallies.written.fetch_add(written, Ordering::Relaxed);
+        self.tallies.written.add(written);
     }
 }

@@ -2,57 +2,26 @@
 
 use std::time::{Duration, SystemTime};
 
-use deadline::Deadline;
-use domain::{Degradation, Language, Outcome, Reason, Stage, StageReport};
-use ledger::{Entry, Ledger, Settings, Store, stages};
-use uuid::Uuid;
+use domain::{Outcome, Stage};
+use ledger::reports::{self, Cell, Scope, Source, Table};
+use ledger::{Ledger, Settings, Store};
 
-fn report(stage: Stage, outcome: Outcome, elapsed_us: u64) -> StageReport {
-    StageReport {
-        stage,
-        outcome,
-        started: Duration::ZERO,
-        elapsed: Duration::from_micros(elapsed_us),
-        budget: Duration::from_secs(1),
-        reason: (outcome == Outcome::Cut).then_some(Reason::Timeout),
-    }
-}
+use crate::common::{entry, report, soon};
 
-fn entry(app: &str, stages: Vec<StageReport>) -> Entry {
-    Entry {
-        request_id: Uuid::now_v7(),
-        client_request_id: Some("theirs".to_owned()),
-        endpoint: "answer",
-        app: app.parse().expect("a valid name"),
-        lang: Language::JAPANESE,
-        received_at: SystemTime::now(),
-        budget_requested: None,
-        budget_total: Duration::from_secs(4),
-        spent: Duration::from_micros(1234),
-        kind: "templated",
-        degraded: true,
-        reasons: vec![Degradation {
-            stage: Stage::Embed,
-            reason: Reason::Timeout,
-            budget: Duration::from_millis(700),
-            elapsed: Duration::from_millis(700),
-        }],
-        generation: 3,
-        calibration: 0,
-        trace: "[]".to_owned(),
-        stages,
-    }
-}
+mod common;
 
-fn soon() -> Deadline {
-    Deadline::after(Duration::from_secs(30))
+/// The report `stages` since the beginning of time.
+async fn stages(store: &Store, app: Option<&str>) -> Table {
+    let scope = Scope { since: SystemTime::UNIX_EPOCH, app, per: None };
+    let source = Source::Sqlite(store.clone());
+    reports::run(&source, "stages", scope).await.expect("the report reads")
 }
 
 #[tokio::test]
 async fn every_recorded_request_is_on_disk_after_closing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("ledger.sqlite");
-    let ledger = Ledger::start(&path, Settings::STANDARD).await.expect("a new log opens");
+    let ledger = Ledger::start(&path, Settings::STANDARD, None).await.expect("a new log opens");
     let recorder = ledger.recorder();
     for n in 0..1000 {
         recorder.record(entry("a", vec![report(Stage::Keyword, Outcome::Ok, n)]));
@@ -64,9 +33,9 @@ async fn every_recorded_request_is_on_disk_after_closing() {
     assert_eq!((recorder.counts().written, recorder.counts().dropped), (1000, 1));
 
     let store = Store::open(&path).await.expect("the log opens again");
-    let rows = stages(&store, SystemTime::UNIX_EPOCH, None).await.expect("the report reads");
+    let rows = stages(&store, None).await.rows;
     assert_eq!(rows.len(), 1);
-    assert_eq!(rows[0].count, 1000);
+    assert_eq!(rows[0][1], Cell::Count(1000));
 }
 
 #[tokio::test]
@@ -85,19 +54,20 @@ async fn percentiles_are_nearest_rank_over_the_stages_that_ran() {
     }
     store.write(&entries).await.expect("a healthy disk takes the batch");
 
-    let rows = stages(&store, SystemTime::UNIX_EPOCH, None).await.expect("the report reads");
+    let rows = stages(&store, None).await.rows;
     let embed = &rows[0];
-    assert_eq!((embed.stage.as_str(), embed.count), ("embed", 300));
-    assert_eq!((embed.p50_ms, embed.p95_ms, embed.p99_ms), (Some(100.0), Some(190.0), Some(198.0)));
-    assert!((embed.ok - 2.0 / 3.0).abs() < 1e-9 && (embed.skipped - 1.0 / 3.0).abs() < 1e-9);
+    assert_eq!(embed[..2], [Cell::Text("embed".to_owned()), Cell::Count(300)]);
+    assert_eq!(embed[2..5], [100.0, 190.0, 198.0].map(Cell::Number));
+    assert_eq!(embed[5..7], [2.0 / 3.0, 1.0 / 3.0].map(Cell::Number));
     let vector = &rows[1];
-    assert_eq!((vector.p50_ms, vector.p99_ms), (Some(7.0), Some(7.0)));
-    assert!((vector.cut - 1.0).abs() < 1e-9);
+    assert_eq!(vector[2..5], [7.0, 7.0, 7.0].map(Cell::Number));
+    assert_eq!(vector[7], Cell::Number(1.0));
 
-    let only_b = stages(&store, SystemTime::UNIX_EPOCH, Some("b")).await.expect("the report reads");
-    assert_eq!(only_b.len(), 1);
+    assert_eq!(stages(&store, Some("b")).await.rows.len(), 1);
     let later = SystemTime::now() + Duration::from_secs(60);
-    assert_eq!(stages(&store, later, None).await.expect("the report reads"), []);
+    let scope = Scope { since: later, app: None, per: None };
+    let none = reports::run(&Source::Sqlite(store), "stages", scope).await.expect("it reads");
+    assert_eq!(none.rows, Vec::<Vec<Cell>>::new());
 }
 
 #[tokio::test]
@@ -107,8 +77,7 @@ async fn writing_a_batch_again_doubles_nothing() {
     let batch = [entry("a", vec![report(Stage::Keyword, Outcome::Ok, 1)])];
     store.write(&batch).await.expect("the first try");
     store.write(&batch).await.expect("the second try");
-    let rows = stages(&store, SystemTime::UNIX_EPOCH, None).await.expect("the report reads");
-    assert_eq!(rows[0].count, 1);
+    assert_eq!(stages(&store, None).await.rows[0][1], Cell::Count(1));
 }
 
 #[tokio::test]
@@ -116,7 +85,8 @@ async fn a_full_queue_drops_and_counts_without_waiting() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings =
         Settings { queue: 4, batch: 2, linger: Duration::from_millis(1), ..Settings::STANDARD };
-    let ledger = Ledger::start(&folder.path().join("l.sqlite"), settings).await.expect("opens");
+    let ledger =
+        Ledger::start(&folder.path().join("l.sqlite"), settings, None).await.expect("opens");
     let recorder = ledger.recorder();
     // No await in between, so the writer cannot take anything out on this single thread.
     for _ in 0..10 {
@@ -136,11 +106,8 @@ async fn rows_past_their_retention_go_with_their_stages_and_the_others_stay() {
     let new = entry("b", vec![report(Stage::Keyword, Outcome::Ok, 1)]);
     store.write(&[old, new]).await.expect("a healthy disk takes the batch");
     let before = SystemTime::now() - Duration::from_secs(3600);
-    store.prune(before).await.expect("prunes");
-    let of = async |app| {
-        let rows = stages(&store, SystemTime::UNIX_EPOCH, Some(app)).await;
-        rows.expect("the report reads").len()
-    };
+    assert_eq!(store.prune(before).await.expect("prunes"), 1);
+    let of = async |app| stages(&store, Some(app)).await.rows.len();
     assert_eq!((of("a").await, of("b").await), (0, 1));
 }
 
@@ -158,4 +125,29 @@ async fn a_file_that_is_no_database_is_named_in_the_error() {
     std::fs::write(&path, "this is no database, however long it gets").expect("a writable folder");
     let error = Store::open(&path).await.expect_err("no database");
     assert!(error.to_string().contains("not-a-log.sqlite"));
+}
+
+#[tokio::test]
+async fn a_log_of_the_first_version_is_brought_up_to_date_with_its_rows() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("l.sqlite");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let pool = sqlx::SqlitePool::connect_with(options).await.expect("a new file opens");
+    let migrator = sqlx::migrate!("../../migrations/sqlite/ledger");
+    migrator.run_to(1, &pool).await.expect("the first version");
+    let old = "INSERT INTO request_log VALUES ('r', NULL, 'search', 'a', 'en', 1000000, NULL, 300, 900, 'hits', 0,
+            '[]', 1, 0, '{}');
+        INSERT INTO stage_log VALUES ('r', 0, 1000000, 'a', 'keyword', 'ok', NULL, 0, 700, 300000),
+            ('r', 1, 1000000, 'a', 'embed', 'skipped', NULL, 0, 0, 0)";
+    sqlx::raw_sql(old).execute(&pool).await.expect("rows of the first version");
+    pool.close().await;
+
+    let store = Store::open(&path).await.expect("an old log opens");
+    assert_eq!(stages(&store, None).await.rows.len(), 2);
+    store.close().await;
+    let pool = sqlx::SqlitePool::connect(&path.to_string_lossy()).await.expect("it is a database");
+    let sql =
+        "SELECT group_concat(endpoint || attempts) FROM (SELECT * FROM stage_log ORDER BY seq)";
+    let seen: String = sqlx::query_scalar(sql).fetch_one(&pool).await.expect("a row");
+    assert_eq!(seen, "search1,search0");
 }

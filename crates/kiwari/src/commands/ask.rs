@@ -16,13 +16,13 @@ use uuid::Uuid;
 use crate::cli::Ask;
 use crate::compose::Engine;
 use crate::config::Config;
-use crate::{follow, output};
+use crate::{output, stores, take_up};
 
 pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<ExitCode> {
-    let (data, catalog) = follow::open_catalog(&config.data_dir).await?;
-    let published = choose(&catalog, arguments.app.as_ref()).await?;
+    let stores = stores::indexed(config).await?;
+    let published = choose(&*stores.catalog, arguments.app.as_ref()).await?;
     let engine = Engine::load(config)?;
-    let generation = follow::open(&data, &published, &engine).await?;
+    let generation = take_up::open(&stores, &published, &engine).await?;
     let pipeline = engine.pipeline();
 
     // Loading is this command's own affair: the budget is for answering.
@@ -61,7 +61,7 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
 }
 
 /// The generation to ask: of the named app, or of the only one.
-async fn choose(catalog: &Catalog, app: Option<&AppName>) -> anyhow::Result<Published> {
+async fn choose(catalog: &dyn Catalog, app: Option<&AppName>) -> anyhow::Result<Published> {
     if let Some(app) = app {
         let newest = catalog.newest_of(app).await?;
         return newest.with_context(|| {

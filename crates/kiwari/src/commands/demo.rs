@@ -6,14 +6,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 use articles::ReadOptions;
 use domain::AppName;
-use ingest::DataDir;
 
 use crate::cli::Demo;
 use crate::commands::serve::serve;
 use crate::compose::Engine;
 use crate::config::{Config, EmbedderChoice, LogFormat};
 use crate::index_folder::index_folder;
-use crate::{demo_help, logging, output};
+use crate::{demo_help, logging, output, stores};
 
 pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<ExitCode> {
     let _log = logging::start(LogFormat::Text);
@@ -29,11 +28,11 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<Exi
     demo_help::write_to(&help).context("cannot write the sample help center")?;
 
     let engine = Engine::load(config)?;
-    let data = DataDir::new(folder.path().join("data"));
+    let stores = stores::embedded(&folder.path().join("data")).await?;
     let app = AppName::default_app();
     let indexed = index_folder(
         &engine,
-        &data,
+        &stores,
         app,
         &help,
         ReadOptions::standard(),
@@ -47,7 +46,7 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> anyhow::Result<Exi
     ))?;
     output::line(&invitation(address))?;
     // A demonstration leaves nothing behind, in Postgres neither.
-    serve(config, &engine, data, None, listener).await?;
+    serve(config, &engine, stores, None, listener).await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use articles::{Problem, ReadOptions, Severity};
 use indicatif::{ProgressBar, ProgressStyle};
-use ingest::{DataDir, Progress, Summary};
+use ingest::{Progress, Summary};
 use serde::Serialize;
 
 use crate::cli::Index;
 use crate::compose::Engine;
 use crate::config::Config;
 use crate::index_folder::{Indexed, Step, index_folder};
-use crate::{logging, output};
+use crate::{logging, output, stores};
 
 pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<ExitCode> {
     let _log = logging::start(config.log_format);
     let engine = Engine::load(config)?;
-    let data = DataDir::new(&config.data_dir);
+    let stores = stores::configured(config).await?;
     let options = ReadOptions {
         default_lang: arguments.lang,
         base_url: arguments.base_url.clone(),
@@ -28,7 +28,7 @@ pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<Ex
     let shown = bar.clone();
     let indexed = index_folder(
         &engine,
-        &data,
+        &stores,
         arguments.app.clone(),
         &arguments.dir,
         options,

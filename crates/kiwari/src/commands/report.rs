@@ -4,58 +4,153 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::bail;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table as Drawing, presets};
 use ingest::DataDir;
-use ledger::{StageRow, Store, stages};
+use ledger::reports::{self, Cell, ReportError, Scope, Source, Table};
+use ledger::{PgSettings, Store};
 
-use crate::cli::{Report, ReportName};
+use crate::cli::Report;
 use crate::config::Config;
 use crate::output;
 
-pub(crate) async fn run(config: &Config, arguments: &Report) -> anyhow::Result<ExitCode> {
+/// As for other wrong usage.
+const EXIT_USAGE: u8 = 64;
+
+pub(crate) async fn run(
+    config: &Config,
+    arguments: &Report,
+    database: Option<&PgSettings>,
+) -> anyhow::Result<ExitCode> {
+    let source = source(config, database).await?;
+    let since = SystemTime::now().checked_sub(arguments.since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let app = arguments.app.as_ref().map(domain::AppName::as_str);
+    let scope = Scope { since, app, per: arguments.per.as_deref() };
+    let table = reports::run(&source, &arguments.name, scope).await;
+    source.close().await;
+    match table {
+        Ok(table) => print(&table, arguments)?,
+        Err(error @ (ReportError::Unknown { .. } | ReportError::Per { .. })) => {
+            output::complain(&error.into());
+            return Ok(ExitCode::from(EXIT_USAGE));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Postgres where there is one; its rows pass through the local file only on their way there.
+async fn source(config: &Config, database: Option<&PgSettings>) -> anyhow::Result<Source> {
+    if let Some(database) = database {
+        return Ok(Source::postgres(database));
+    }
     let path = DataDir::new(&config.data_dir).ledger();
     if !path.is_file() {
         bail!("there is no latency log at {}; `kiwari serve` writes one", path.display());
     }
-    let store = Store::open(&path).await?;
-    let since = SystemTime::now().checked_sub(arguments.since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let app = arguments.app.as_ref().map(domain::AppName::as_str);
-    match arguments.name {
-        ReportName::Stages => {
-            let rows = stages(&store, since, app).await?;
-            if arguments.json { output::json(&rows)? } else { output::line(&stage_table(&rows))? }
-        }
-    }
-    store.close().await;
-    Ok(ExitCode::SUCCESS)
+    Ok(Source::Sqlite(Store::open(&path).await?))
 }
 
-fn stage_table(rows: &[StageRow]) -> String {
-    if rows.is_empty() {
-        return "no requests in that time".to_owned();
+fn print(table: &Table, arguments: &Report) -> anyhow::Result<()> {
+    if arguments.json {
+        output::json(table)
+    } else if arguments.csv {
+        output::line(csv(table)?.trim_end())
+    } else if table.rows.is_empty() {
+        output::line("no requests in that time")
+    } else {
+        output::line(&drawn(table))
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header([
-        "stage", "count", "p50 ms", "p95 ms", "p99 ms", "ok", "skipped", "cut", "failed",
-    ]);
-    for row in rows {
-        let time = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
-        let share = |share: f64| format!("{:.1} %", share * 100.0);
-        table.add_row([
-            row.stage.clone(),
-            row.count.to_string(),
-            time(row.p50_ms),
-            time(row.p95_ms),
-            time(row.p99_ms),
-            share(row.ok),
-            share(row.skipped),
-            share(row.cut),
-            share(row.failed),
-        ]);
+}
+
+/// One line of column names, then a line a row; numbers as in JSON.
+fn csv(table: &Table) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&table.columns)?;
+    for row in &table.rows {
+        writer.write_record(row.iter().map(plain))?;
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+fn plain(cell: &Cell) -> String {
+    match cell {
+        Cell::Nothing => String::new(),
+        Cell::Flag(flag) => flag.to_string(),
+        Cell::Count(count) => count.to_string(),
+        Cell::Number(number) => number.to_string(),
+        Cell::Text(text) => text.clone(),
     }
-    table.to_string()
+}
+
+fn drawn(table: &Table) -> String {
+    let mut drawing = Drawing::new();
+    drawing.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    drawing.set_header(table.columns.iter().map(|column| heading(column)));
+    for row in &table.rows {
+        drawing
+            .add_row(table.columns.iter().zip(row).map(|(column, cell)| for_people(column, cell)));
+    }
+    let is_number = |at: usize| {
+        table.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Count(_) | Cell::Number(_))))
+    };
+    for (at, column) in drawing.column_iter_mut().enumerate() {
+        if is_number(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    drawing.to_string()
+}
+
+/// `p95_ms` as `p95 ms`.
+fn heading(column: &str) -> String {
+    column.replace('_', " ")
+}
+
+/// Times to a hundredth of a millisecond, money to a hundredth of a cent, shares in per cent.
+fn for_people(column: &str, cell: &Cell) -> String {
+    match cell {
+        Cell::Nothing => "-".to_owned(),
+        Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Cell::Number(number) if column.ends_with("_ms") || column.ends_with("_ratio") => {
+            format!("{number:.2}")
+        }
+        Cell::Number(number) if column.ends_with("_usd") => format!("{number:.4}"),
+        Cell::Number(share) => format!("{:.1} %", share * 100.0),
+        Cell::Count(_) | Cell::Text(_) => plain(cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let row = vec![
+            Cell::Text("a, \"b\"".to_owned()),
+            Cell::Nothing,
+            Cell::Number(12.3456),
+            Cell::Number(0.25),
+            Cell::Count(7),
+            Cell::Flag(true),
+        ];
+        Table {
+            columns: vec!["app", "p50_ms", "p95_ms", "share", "n", "is_exact"],
+            rows: vec![row],
+        }
+    }
+
+    #[test]
+    fn csv_quotes_what_needs_it_and_rounds_nothing() {
+        let expected =
+            "app,p50_ms,p95_ms,share,n,is_exact\n\"a, \"\"b\"\"\",,12.3456,0.25,7,true\n";
+        assert_eq!(csv(&table()).unwrap(), expected);
+    }
+
+    #[test]
+    fn people_see_units() {
+        let drawn = drawn(&table());
+        for part in ["p95 ms", "12.35", "25.0 %", "yes", " - "] {
+            assert!(drawn.contains(part), "{part:?} in {drawn}");
+        }
+    }
 }

@@ -1,17 +1,18 @@
 //! `kiwari serve`.
 
-use std::future::Future;
+use std::convert::Infallible;
+use std::future::{Future, pending};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use catalog::Catalog;
 use deadline::{CancelFlag, Deadline};
 use domain::{Call, Filter, Role};
 use futures_util::future::join_all;
-use ingest::DataDir;
+use ingest::{DataDir, Stores};
 use ledger::{Ledger, PgSettings, Recorder};
+use qdrant::Qdrant;
 use search::KeywordRequest;
 use server::{ConnectionLimits, Knowledge, Service, Settings};
 use tokio::net::TcpListener;
@@ -21,7 +22,8 @@ use crate::cli::Serve;
 use crate::compose::Engine;
 use crate::config::Config;
 use crate::follow::Follower;
-use crate::logging;
+use crate::replica::Replica;
+use crate::{logging, stores};
 
 /// How long the latency log may take to be written to its end.
 const LAST_ROWS: Duration = Duration::from_secs(5);
@@ -39,29 +41,34 @@ pub(crate) async fn run(
     let _log = logging::start(config.log_format);
     let listener = server::bind(config.bind, config.public).await?;
     let engine = Engine::load(config)?.with_delays(delays);
-    let data = DataDir::new(&config.data_dir);
-    serve(config, &engine, data, database, listener).await?;
+    let stores = stores::configured(config).await?;
+    let database = database.map(|mut database| {
+        database.migrate_at_start = config.migrate_at_start;
+        database
+    });
+    serve(config, &engine, stores, database, listener).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves `data` on `listener` until the process is told to stop.
+/// Serves what `stores` hold on `listener` until the process is told to stop.
 pub(crate) async fn serve(
     config: &Config,
     engine: &Engine,
-    data: DataDir,
+    stores: Stores,
     database: Option<PgSettings>,
     listener: TcpListener,
 ) -> anyhow::Result<()> {
     let stop = stop_signal()?;
-    data.create()?;
-    let catalog = Catalog::open(&data.catalog()).await?;
-    let ledger = start_ledger(&data, database).await;
+    stores.data.create()?;
+    let ledger = start_ledger(&stores.data, database).await;
     let recorder = ledger.as_ref().map_or_else(Recorder::without_log, Ledger::recorder);
     let knowledge = Arc::new(Knowledge::default());
     config.shares.apps().for_each(|app| knowledge.announce(app.clone()));
-    let mut follower = Follower::new(data, catalog.clone(), engine.clone(), Arc::clone(&knowledge));
-    follower.catch_up().await?;
-    warm_up(engine, &knowledge).await;
+    let replica = Replica::of(&stores, config.shares.longest());
+    let mut follower =
+        Follower::new(stores.clone(), engine.clone(), Arc::clone(&knowledge), replica.clone());
+    follower.start().await?;
+    warm_up(engine, &knowledge, stores.qdrant.as_ref()).await;
 
     let settings = Settings {
         shares: Arc::new(engine.shares()),
@@ -78,13 +85,25 @@ pub(crate) async fn serve(
     tokio::select! {
         () = serving => {}
         never = follower.follow() => match never {},
+        never = live(replica.clone()) => match never {},
+    }
+    if let Some(replica) = replica {
+        replica.leave().await;
     }
     if let Some(ledger) = ledger {
         ledger.close(Deadline::after(LAST_ROWS)).await;
     }
-    catalog.close().await;
+    stores.catalog.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Tells others what is answered from here, where there are any.
+async fn live(replica: Option<Replica>) -> Infallible {
+    match replica {
+        Some(replica) => replica.live().await,
+        None => pending().await,
+    }
 }
 
 /// Telemetry is what gives way: without its log, the server still answers.
@@ -101,7 +120,7 @@ async fn start_ledger(data: &DataDir, database: Option<PgSettings>) -> Option<Le
 }
 
 /// The first question of the morning should not be the slow one.
-async fn warm_up(engine: &Engine, knowledge: &Knowledge) {
+async fn warm_up(engine: &Engine, knowledge: &Knowledge, qdrant: Option<&Qdrant>) {
     const QUESTION: &str = "How do I sign in? サインインするには？";
     for (_, generation) in knowledge.overview() {
         let Some(generation) = generation else { continue };
@@ -131,7 +150,15 @@ async fn warm_up(engine: &Engine, knowledge: &Knowledge) {
             tracing::warn!(api, error = &fault as &dyn std::error::Error, "cannot be reached yet");
         }
     });
-    join_all(connecting).await;
+    let vectors = async {
+        let Some(qdrant) = qdrant else { return };
+        let call = Call::background("warm-up", Deadline::after(CONNECT));
+        if let Err(error) = qdrant.health(&call).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "Qdrant cannot be reached yet");
+        }
+    };
+    tokio::join!(join_all(connecting), vectors);
 }
 
 /// Ready once the process has been asked to stop.

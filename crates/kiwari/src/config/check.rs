@@ -8,11 +8,12 @@ use std::time::Duration;
 use deadline::{Allotment, Minimums};
 use generate::ModelSettings;
 use normalize::Limits;
+use qdrant::Prefix;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 use super::embedder::EmbedderChoice;
-use super::file::{Breaker, File, Generate};
+use super::file::{Breaker, File, Generate, Qdrant};
 use super::secrets::Secrets;
 use super::shares::ConfiguredShares;
 
@@ -31,6 +32,8 @@ pub(crate) struct Config {
     pub(crate) public: bool,
     pub(crate) trust_envoy: bool,
     pub(crate) data_dir: PathBuf,
+    pub(crate) migrate_at_start: bool,
+    pub(crate) qdrant: Qdrant,
     pub(crate) log_format: LogFormat,
     pub(crate) question: Limits,
     pub(crate) top_k: usize,
@@ -56,6 +59,8 @@ impl Config {
         positive("answer.top_k", file.answer.top_k)?;
         positive("question.longest", file.question.longest)?;
         positive("generate.answer_tokens", file.generate.answer_tokens as usize)?;
+        let prefix: Result<Prefix, _> = file.qdrant.prefix.parse();
+        prefix.map_err(|error| invalid("qdrant.prefix", error.to_string()))?;
         let shares = ConfiguredShares::check(&file)?;
         let total = file.search.budget.0;
         let search_allotment =
@@ -66,6 +71,8 @@ impl Config {
             public: file.server.public,
             trust_envoy: file.server.trust_envoy_timeout,
             data_dir: file.data.dir.clone(),
+            migrate_at_start: file.database.migrate_at_start,
+            qdrant: file.qdrant.clone(),
             log_format: file.log.format,
             question: Limits { longest: file.question.longest },
             top_k: file.answer.top_k,

@@ -17,6 +17,8 @@ use super::embedder::EmbedderChoice;
 pub(crate) struct File {
     pub(crate) server: Server,
     pub(crate) data: Data,
+    pub(crate) database: Database,
+    pub(crate) qdrant: Qdrant,
     pub(crate) log: Log,
     pub(crate) question: Question,
     pub(crate) answer: Answer,
@@ -41,6 +43,20 @@ pub(crate) struct Server {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Data {
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Database {
+    pub(crate) migrate_at_start: bool,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Qdrant {
+    pub(crate) prefix: String,
+    pub(crate) ca_file: String,
+    pub(crate) vectors_on_disk: bool,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

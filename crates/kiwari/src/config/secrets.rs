@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use catalog::PgSettings;
+use qdrant::ApiKey;
 use upstream::{Secret, Url};
 
 use super::ConfigError;
 use super::check::invalid;
+use crate::database;
 
 /// What the environment says of the services. Keys never print.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,12 @@ pub(crate) struct Secrets {
     pub(crate) gemini_base: Option<Url>,
     pub(crate) openai_key: Option<Secret>,
     pub(crate) openai_base: Option<Url>,
+    /// `DATABASE_URL`, which holds a password.
+    pub(crate) database: Option<PgSettings>,
+    /// `QDRANT_URL`.
+    pub(crate) qdrant: Option<String>,
+    /// `QDRANT_API_KEY`.
+    pub(crate) qdrant_key: Option<ApiKey>,
     pub(crate) https_proxy: Option<Url>,
     pub(crate) no_proxy: Option<String>,
 }
@@ -42,6 +51,9 @@ impl Secrets {
             gemini_base: url("GEMINI_BASE_URL")?,
             openai_key: set("OPENAI_API_KEY").map(Secret::new),
             openai_base: url("OPENAI_BASE_URL")?,
+            database: database::catalog(environment)?,
+            qdrant: url("QDRANT_URL")?.and(set("QDRANT_URL")).map(str::to_owned),
+            qdrant_key: set("QDRANT_API_KEY").map(ApiKey::new),
             https_proxy: url("HTTPS_PROXY")?.or(url("https_proxy")?),
             no_proxy: set("NO_PROXY").or_else(|| set("no_proxy")).map(str::to_owned),
         })
@@ -61,6 +73,19 @@ mod tests {
     fn googles_name_of_the_key_stands_in_for_geminis() {
         assert!(read(&[("GOOGLE_API_KEY", "k")]).unwrap().gemini_key.is_some());
         assert!(read(&[("GEMINI_API_KEY", " ")]).unwrap().gemini_key.is_none());
+    }
+
+    #[test]
+    fn the_services_of_production_are_read_and_do_not_print() {
+        let postgres = ("DATABASE_URL", "postgres://u:hush@db/k");
+        let key = ("QDRANT_API_KEY", "hush");
+        let secrets = read(&[postgres, ("QDRANT_URL", "http://q:6334"), key]).unwrap();
+        assert!(secrets.database.is_some() && secrets.qdrant.is_some());
+        assert!(!format!("{secrets:?}").contains("hush"), "{secrets:?}");
+        for wrong in [("DATABASE_URL", "mysql://u:hush@h/d"), ("QDRANT_URL", "q:6334")] {
+            let error = read(&[wrong]).unwrap_err().to_string();
+            assert!(error.contains(wrong.0) && !error.contains("hush"), "{error}");
+        }
     }
 
     #[test]

@@ -1,32 +1,30 @@
 //! The data directory and what is published in it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use catalog::{Catalog, Published};
+use catalog::Published;
 use deadline::Deadline;
 use domain::{Call, Role};
-use ingest::DataDir;
+use ingest::{IngestError, Stores};
 use tokio::time::Duration;
 
 use super::{Check, timed};
 use crate::compose::Engine;
 use crate::config::Config;
-use crate::follow;
+use crate::{stores, take_up};
 
 /// How long an embedder may take for one word, far beyond any budget.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn examine(config: &Config, engine: &Engine) -> Vec<Check> {
     let mut checks = vec![directory(&config.data_dir)];
-    let data = DataDir::new(&config.data_dir);
-    match Catalog::open_existing(&data.catalog()).await {
-        Ok(catalog) => {
-            checks.extend(apps(&data, &catalog, engine).await);
-            catalog.close().await;
+    match stores::indexed(config).await {
+        Ok(stores) => {
+            checks.extend(apps(&stores, engine).await);
+            stores.catalog.close().await;
         }
-        Err(error) => {
-            checks.push(Check::failed("catalog", format!("{error}; run `kiwari index DIR`")))
-        }
+        Err(error) => checks.push(Check::failed("catalog", error.to_string())),
     }
     checks
 }
@@ -36,12 +34,15 @@ fn directory(path: &Path) -> Check {
     let shown = path.display();
     match tempfile::tempfile_in(path) {
         Ok(_written) => Check::ok(NAME, format!("{shown} can be written")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Check::failed(NAME, format!("{shown} is not there; `kiwari index DIR` makes it"))
+        }
         Err(error) => Check::failed(NAME, format!("{shown} cannot be written: {error}")),
     }
 }
 
-async fn apps(data: &DataDir, catalog: &Catalog, engine: &Engine) -> Vec<Check> {
-    let published = match catalog.newest().await {
+async fn apps(stores: &Stores, engine: &Engine) -> Vec<Check> {
+    let published = match stores.catalog.newest().await {
         Ok(published) if published.is_empty() => {
             let detail = "nothing has been published; run `kiwari index DIR`";
             return vec![Check::failed("catalog", detail)];
@@ -53,7 +54,7 @@ async fn apps(data: &DataDir, catalog: &Catalog, engine: &Engine) -> Vec<Check> 
     for published in published {
         match published {
             Ok(published) => {
-                checks.push(timed(generation(data, &published, engine)).await);
+                checks.push(timed(generation(stores, &published, engine)).await);
                 checks.push(timed(embedder(&published, engine)).await);
             }
             Err(error) => checks.push(Check::failed("catalog", error.to_string())),
@@ -62,9 +63,9 @@ async fn apps(data: &DataDir, catalog: &Catalog, engine: &Engine) -> Vec<Check> 
     checks
 }
 
-async fn generation(data: &DataDir, published: &Published, engine: &Engine) -> Check {
+async fn generation(stores: &Stores, published: &Published, engine: &Engine) -> Check {
     let name = format!("app {}", published.id.app);
-    match follow::open(data, published, engine).await {
+    match take_up::open_here(stores, published, engine).await {
         Ok(opened) => {
             let (number, passages) = (published.id.number, opened.keyword().passage_count());
             let articles = opened.articles();
@@ -73,7 +74,12 @@ async fn generation(data: &DataDir, published: &Published, engine: &Engine) -> C
                 format!("generation {number}: {articles} articles, {passages} passages"),
             )
         }
-        Err(error) => Check::failed(&name, format!("{error:#}")),
+        Err(IngestError::NoCopy { number, .. }) => {
+            let detail =
+                format!("generation {number} has not been built here; `kiwari serve` does that");
+            Check::warning(&name, detail)
+        }
+        Err(error) => Check::failed(&name, format!("{:#}", anyhow::Error::from(error))),
     }
 }
 

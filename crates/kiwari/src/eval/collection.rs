@@ -1,6 +1,7 @@
 //! A corpus, indexed the way the product does it, and ranked by the same searches and the same fusion; to
 //! a hundred passages, where an answer is drawn from the first few.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use analysis::Profile;
@@ -87,7 +88,7 @@ impl Vectors {
         let dynamic: Arc<dyn Embedder> = embedder.clone();
         let embedding =
             Embedding { embedder: &dynamic, calls_at_once: calls_at_once(embedder.id()) };
-        let (vectors, _) = vectors_of(passages, None, embedding, &|_| {}).await?;
+        let (vectors, _) = vectors_of(passages, HashMap::new(), embedding, &|_| {}).await?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let path = folder.path().join("vectors");
         let mut writer = VectorWriter::create(&path, embedder.id())?;

@@ -1,0 +1,226 @@
+//! [`Shipper`]: the one task that moves rows from the disk to Postgres.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use crate::backoff::Backoff;
+use crate::counts::{OutboxTallies, Tallies};
+use crate::outbox::Parcel;
+use crate::postgres::{self, Delivered, Maintained, PgError, PgSettings, Session};
+use crate::{LedgerError, Store};
+
+/// How often the disk is looked at while nothing waits. Rows gather meanwhile.
+const IDLE: Duration = Duration::from_millis(250);
+
+/// How often partitions, retention and histograms are seen to.
+const MAINTAIN_EVERY: Duration = Duration::from_secs(3600);
+
+/// How often a Postgres that stays away is complained about.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(crate) struct Shipper {
+    store: Store,
+    settings: PgSettings,
+    tallies: Arc<Tallies>,
+    session: Option<Session>,
+    /// Whether the schema was seen to be up to date.
+    is_migrated: bool,
+    /// Requests of the next batch at most; fewer after one that was not done in time.
+    batch: usize,
+    maintain_at: Instant,
+    complain_at: Instant,
+    backoff: Backoff,
+}
+
+/// A round that came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum RoundError {
+    #[error("the latency log cannot be shipped to Postgres")]
+    Postgres(#[from] PgError),
+    #[error("the latency log's outbox cannot be used")]
+    Disk(#[from] LedgerError),
+}
+
+/// What a round left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    More,
+}
+
+impl Shipper {
+    pub(crate) fn new(store: Store, settings: PgSettings, tallies: Arc<Tallies>) -> Self {
+        Self {
+            store,
+            batch: settings.batch,
+            backoff: Backoff::up_to(settings.longest_pause),
+            settings,
+            tallies,
+            session: None,
+            is_migrated: false,
+            maintain_at: Instant::now(),
+            complain_at: Instant::now(),
+        }
+    }
+
+    /// Ships until told to stop, then what can be shipped without a failure.
+    pub(crate) async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
+        loop {
+            let pause = match self.round().await {
+                Ok(Left::More) => Duration::ZERO,
+                Ok(Left::Nothing) => IDLE,
+                Err(error) => self.failed(&error),
+            };
+            tokio::select! {
+                biased;
+                // Told to stop, or the ledger is gone.
+                _ = &mut stopped => break,
+                () = sleep(pause) => {}
+            }
+        }
+        while let Ok(Left::More) = self.round().await {}
+        if let Some(session) = self.session.take() {
+            session.end().await;
+        }
+    }
+
+    /// Ships one batch, and sees to Postgres's own affairs when that is due.
+    async fn round(&mut self) -> Result<Left, RoundError> {
+        let parcels = self.store.oldest(self.batch).await?;
+        self.outbox().note_oldest(parcels.first().map(|parcel| parcel.received_at_us));
+        let left = if parcels.len() < self.batch { Left::Nothing } else { Left::More };
+        if parcels.is_empty() {
+            self.maintain_if_due().await?;
+            self.store.shrink().await?;
+            return Ok(left);
+        }
+        self.ready().await?;
+        self.ship(&parcels).await?;
+        self.maintain_if_due().await?;
+        Ok(left)
+    }
+
+    /// Delivers `parcels` and removes them from the disk. What Postgres refuses is found by halving.
+    async fn ship(&mut self, parcels: &[Parcel]) -> Result<(), RoundError> {
+        let mut open = vec![parcels];
+        while let Some(some) = open.pop() {
+            match self.deliver(some).await {
+                Ok(delivered) => self.arrived(some, delivered).await?,
+                Err(error) if error.is_refusal() && some.len() > 1 => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    open.extend([second, first]);
+                }
+                Err(error) if error.is_refusal() => self.refused(some, &error).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn deliver(&mut self, parcels: &[Parcel]) -> Result<Delivered, PgError> {
+        let settings = self.settings.clone();
+        postgres::deliver(self.ready().await?, &settings, parcels).await
+    }
+
+    /// Every row is where it belongs; a kill before it is removed here ships it once more, to no effect.
+    async fn arrived(&mut self, parcels: &[Parcel], done: Delivered) -> Result<(), LedgerError> {
+        self.store.trim(parcels).await?;
+        let outbox = self.outbox();
+        outbox.shipped.add(as_u64(done.shipped));
+        outbox.expired.add(as_u64(done.expired));
+        self.recovered();
+        Ok(())
+    }
+
+    async fn refused(&mut self, parcels: &[Parcel], error: &PgError) -> Result<(), LedgerError> {
+        for parcel in parcels {
+            tracing::error!(
+                request_id = parcel.request_id,
+                error = error as &dyn std::error::Error,
+                "Postgres refuses a request's rows; they are given up"
+            );
+        }
+        self.store.trim(parcels).await?;
+        self.outbox().refused.add(as_u64(parcels.len()));
+        Ok(())
+    }
+
+    /// A connection to a Postgres whose schema is up to date.
+    async fn ready(&mut self) -> Result<&mut Session, PgError> {
+        if !self.is_migrated {
+            migrate(&self.settings).await?;
+            self.is_migrated = true;
+        }
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => postgres::connect(&self.settings).await?,
+        };
+        Ok(self.session.insert(session))
+    }
+
+    async fn maintain_if_due(&mut self) -> Result<(), PgError> {
+        if Instant::now() < self.maintain_at {
+            return Ok(());
+        }
+        let settings = self.settings.clone();
+        let maintained = postgres::maintain(self.ready().await?, &settings).await?;
+        if maintained == Maintained::Done {
+            self.maintain_at = Instant::now() + MAINTAIN_EVERY;
+        }
+        self.recovered();
+        Ok(())
+    }
+
+    fn recovered(&mut self) {
+        let failures = self.outbox().failures.get();
+        if failures > 0 {
+            tracing::info!(failures.count = failures, "the latency log is shipped again");
+            self.outbox().failures.set(0);
+            self.complain_at = Instant::now();
+        }
+        self.backoff.reset();
+        self.batch = self.settings.batch.min(self.batch.saturating_mul(2));
+    }
+
+    /// Notes a failure and says how long to wait.
+    fn failed(&mut self, error: &RoundError) -> Duration {
+        // Whatever state its connection is in, a new one is in a better.
+        self.session = None;
+        self.outbox().failures.add(1);
+        if matches!(error, RoundError::Postgres(error) if error.is_out_of_time()) {
+            self.batch = (self.batch / 2).max(1);
+        }
+        if self.complain_at <= Instant::now() {
+            self.complain_at = Instant::now() + COMPLAIN_EVERY;
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "the latency log waits on this disk; trying on"
+            );
+        }
+        self.backoff.next()
+    }
+
+    fn outbox(&self) -> &OutboxTallies {
+        self.tallies.outbox.as_ref().expect("a shipper is only started with an outbox")
+    }
+}
+
+async fn migrate(settings: &PgSettings) -> Result<(), PgError> {
+    if settings.migrate_at_start {
+        let applied = postgres::migrate(settings).await?;
+        if !applied.is_empty() {
+            tracing::info!(migrations.count = applied.len(), "Postgres was brought up to date");
+        }
+        return Ok(());
+    }
+    let missing = postgres::pending(settings).await?;
+    if missing.is_empty() { Ok(()) } else { Err(PgError::Pending(missing)) }
+}
+
+fn as_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

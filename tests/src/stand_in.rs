@@ -1,0 +1,51 @@
+//! [`StandIn`]: a running stand-in for Qdrant.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use crate::binary::built;
+
+/// A stand-in on a port of its own; killed when dropped, and what it holds with it.
+#[derive(Debug)]
+pub struct StandIn {
+    child: Child,
+    /// `http://127.0.0.1:PORT`
+    pub url: String,
+}
+
+impl StandIn {
+    /// Starts an empty one.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    #[must_use]
+    pub fn start() -> Self {
+        let mut child = Command::new(built("qdrant-stand-in"))
+            .args(["--bind", "127.0.0.1:0"])
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let stdout = child.stdout.take().expect("its output is on a pipe");
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let url = lines.find_map(|line| Some(line.get(line.find("http://")?..)?.to_owned()));
+        let url = url.expect("it says where it listens").trim_end_matches('/').to_owned();
+        Self { child, url }
+    }
+
+    /// `HOST:PORT`.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
