@@ -2,17 +2,19 @@
 
 use std::time::SystemTime;
 
-use domain::{Article, ArticleId, GenerationId, Passage};
+use domain::{Article, ArticleId, GenerationId, Passage, PassageId};
+use serde::{Deserialize, Serialize};
 
 use crate::Recipe;
 
 /// One published generation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     pub id: GenerationId,
     pub recipe: Recipe,
     pub articles: u64,
     pub passages: u64,
+    /// Kept to the microsecond.
     pub published_at: SystemTime,
 }
 
@@ -25,9 +27,17 @@ pub struct Changes {
     pub removed: Vec<ArticleId>,
 }
 
-/// A generation about to be published. Its index parts are complete on disk.
+/// A generation about to be published. Its index parts are complete where they lie.
 #[derive(Clone, Debug)]
 pub struct Publication {
     pub published: Published,
     pub changes: Changes,
+}
+
+/// What makes one generation's passages into another's: first `removed`, then `written`. A passage that a new
+/// version of its article shares with the old one is in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub removed: Vec<PassageId>,
+    pub written: Vec<Passage>,
 }

@@ -18,4 +18,27 @@ pub struct Recipe {
     /// How words are cut: profile and version of the analyser, formats of the indexes.
     #[serde(default)]
     pub analyser: String,
+    /// Where the vectors lie. Moving them is a new epoch.
+    #[serde(default)]
+    pub vectors: VectorHome,
+}
+
+/// Where an epoch's vectors lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VectorHome {
+    /// In a file beside the keyword index, written by the run that published.
+    #[default]
+    Files,
+    /// In the catalog; every replica makes a file of them for itself.
+    Catalog,
+    Qdrant,
+}
+
+impl Recipe {
+    /// Names what vectors can be compared with these: passages with equal ids have equal vectors in it.
+    #[must_use]
+    pub fn space(&self) -> String {
+        format!("{}/{}", self.embedder, self.passage_text)
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use catalog::CatalogError;
 use domain::{AppName, Fault};
+use qdrant::QdrantError;
 use search::{GenerationError, KeywordError, VectorError};
 use thiserror::Error;
 
@@ -12,8 +13,10 @@ use thiserror::Error;
 pub enum IngestError {
     #[error("there are no articles to index; the index of app {app} is as it was")]
     NoArticles { app: AppName },
-    #[error("another run is indexing app {app}; wait for it to end (its lock is {})", lock.display())]
-    Busy { app: AppName, lock: PathBuf },
+    #[error(
+        "another process is building the index of app {app} in this data directory (its lock is {})", lock.display()
+    )]
+    Building { app: AppName, lock: PathBuf },
     #[error("cannot {doing} {}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
@@ -24,11 +27,13 @@ pub enum IngestError {
     Vectors(#[from] VectorError),
     #[error("cannot embed the passages with {embedder}")]
     Embed { embedder: String, source: Fault },
-    #[error("the new generation does not open; nothing was published")]
-    Unusable(#[source] GenerationError),
-    #[error(
-        "the new generation holds {found} passages or vectors instead of {expected}; nothing was published"
-    )]
+    #[error("cannot use Qdrant")]
+    Qdrant(#[from] QdrantError),
+    #[error("the generation does not open")]
+    Unusable(#[from] GenerationError),
+    #[error("generation {number} of app {app} has not been built here")]
+    NoCopy { app: AppName, number: u64 },
+    #[error("the generation holds {found} passages or vectors instead of {expected}")]
     Incomplete { found: u64, expected: u64 },
     #[error("the work was stopped: {0}")]
     Stopped(String),

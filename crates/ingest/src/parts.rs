@@ -18,14 +18,20 @@ pub(crate) enum KeywordBasis {
     Previous { folder: GenerationFolder, removed: Vec<PassageId>, written: Vec<Passage> },
 }
 
+/// What a vector file is made of.
+pub(crate) struct FileVectors {
+    pub(crate) embedder: EmbedderId,
+    pub(crate) vectors: HashMap<PassageId, Vector>,
+}
+
 /// Everything that a generation's parts are made of.
 pub(crate) struct Material {
     pub(crate) folder: GenerationFolder,
     pub(crate) keyword: KeywordBasis,
-    pub(crate) embedder: EmbedderId,
-    /// All passages of the generation, in order.
+    /// All passages of the generation, in order; where only `keyword` needs some, those.
     pub(crate) passages: Vec<Passage>,
-    pub(crate) vectors: HashMap<PassageId, Vector>,
+    /// `None` where vectors lie elsewhere.
+    pub(crate) vectors: Option<FileVectors>,
 }
 
 /// Writes all parts; blocking. What an earlier run left in the folder is removed first.
@@ -36,7 +42,9 @@ pub(crate) fn write(material: &Material) -> Result<(), IngestError> {
     }
     fs::create_dir_all(folder).map_err(IngestError::io("make the folder", folder))?;
     write_keyword(material)?;
-    write_vectors(material)?;
+    if let Some(vectors) = &material.vectors {
+        write_vectors(material, vectors)?;
+    }
     sync(folder)
 }
 
@@ -59,10 +67,10 @@ fn write_keyword(material: &Material) -> Result<(), IngestError> {
     Ok(())
 }
 
-fn write_vectors(material: &Material) -> Result<(), IngestError> {
-    let mut writer = VectorWriter::create(&material.folder.vectors(), &material.embedder)?;
+fn write_vectors(material: &Material, vectors: &FileVectors) -> Result<(), IngestError> {
+    let mut writer = VectorWriter::create(&material.folder.vectors(), &vectors.embedder)?;
     for passage in &material.passages {
-        if let Some(vector) = material.vectors.get(&passage.id) {
+        if let Some(vector) = vectors.vectors.get(&passage.id) {
             writer.push(passage.id, passage.lang, &passage.tags, vector)?;
         }
     }
@@ -72,7 +80,7 @@ fn write_vectors(material: &Material) -> Result<(), IngestError> {
 }
 
 /// Makes the folder and its entries survive a power cut, as its files already do.
-fn sync(folder: &Path) -> Result<(), IngestError> {
+pub(crate) fn sync(folder: &Path) -> Result<(), IngestError> {
     for folder in folder.parent().into_iter().chain([folder]) {
         let handle = File::open(folder).map_err(IngestError::io("open", folder))?;
         handle.sync_all().map_err(IngestError::io("sync", folder))?;

@@ -1,20 +1,23 @@
 //! One indexing run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use analysis::Profile;
 use articles::{SPLITTER_VERSION, SplitSettings, split};
-use catalog::{Catalog, Changes, Publication, Published, Recipe};
-use deadline::CpuPool;
-use domain::{AppName, Article, Embedder, GenerationId, Passage};
-use search::{Generation, GenerationError, VectorFile};
+use catalog::{CatalogError, Changes, Publication, Published, Recipe, VectorHome, Writer};
+use deadline::{CpuPool, Deadline};
+use domain::{AppName, Article, Call, Embedder, GenerationId, Passage, PassageId, Vector};
+use qdrant::QdrantWriter;
 
+use crate::copy::profile_of;
+use crate::data_dir::sweep;
 use crate::diff::{Split, Tally, diff};
-use crate::parts::{self, KeywordBasis, Material};
+use crate::home::Target;
+use crate::parts::{self, FileVectors, KeywordBasis, Material};
 use crate::vectors::{Embedding, PASSAGE_TEXT_VERSION, vectors_of};
-use crate::{DataDir, IngestError};
+use crate::{IngestError, Stores, open, tidy, vectors_are_complete};
 
 /// What to index.
 #[derive(Debug)]
@@ -54,40 +57,125 @@ pub struct Summary {
     pub embedded: u64,
 }
 
-/// Runs `job` and publishes what has changed.
+/// How long another writer is waited for, and how often it is looked whether it has ended.
+const TURN: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long Qdrant may take to count.
+const COUNT: Duration = Duration::from_secs(30);
+/// How long Qdrant may take to set an alias.
+const LEAD: Duration = Duration::from_secs(10);
+
+/// How often a run makes sure that it still has the right to write.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+
+/// Runs `job` and publishes what has changed. `holder` tells others who come meanwhile whose run it is.
 ///
 /// # Errors
 ///
 /// [`IngestError`]; the published generation is as it was.
 pub async fn run(
-    data: &DataDir,
-    catalog: &Catalog,
+    stores: &Stores,
     job: Job,
+    holder: &str,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Summary, IngestError> {
     if job.articles.is_empty() {
         return Err(IngestError::NoArticles { app: job.app });
     }
-    let _lock = data.lock(&job.app)?;
+    let mut writer = take_turn(stores, &job.app, holder).await?;
+    let outcome = write(stores, job, &mut *writer, progress).await;
+    writer.release().await;
+    outcome
+}
+
+/// Servers tidy up for a moment now and then, which is waited for.
+async fn take_turn(
+    stores: &Stores,
+    app: &AppName,
+    holder: &str,
+) -> Result<Box<dyn Writer>, IngestError> {
+    let patience = Deadline::after(TURN);
+    loop {
+        match stores.catalog.writer(app, holder).await {
+            Err(CatalogError::Busy { .. }) if !patience.remaining().is_zero() => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            other => return Ok(other?),
+        }
+    }
+}
+
+async fn write(
+    stores: &Stores,
+    job: Job,
+    writer: &mut dyn Writer,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Summary, IngestError> {
+    // A run without the right to write must not go on beside the next one.
+    let prepared = tokio::select! {
+        prepared = prepare(stores, job, progress) => prepared?,
+        lost = lost(writer) => return Err(lost.into()),
+    };
+    let Next { publication, previous, tally, embedded } = match prepared {
+        Prepared::Next(next) => *next,
+        Prepared::Unchanged(summary) => return Ok(summary),
+    };
+    progress(Progress::Publishing);
+    writer.publish(&publication).await?;
+    let published = publication.published;
+    after(stores, &published, previous.as_ref(), writer).await;
+    Ok(summary(&published, true, tally, embedded))
+}
+
+/// Returns when the right to write is lost.
+async fn lost(writer: &mut dyn Writer) -> CatalogError {
+    loop {
+        tokio::time::sleep(CHECK_EVERY).await;
+        if let Err(lost) = writer.check().await {
+            return lost;
+        }
+    }
+}
+
+/// What a run is about to do.
+enum Prepared {
+    Unchanged(Summary),
+    Next(Box<Next>),
+}
+
+/// A generation whose parts are complete where they lie.
+struct Next {
+    publication: Publication,
+    previous: Option<Published>,
+    tally: Tally,
+    embedded: u64,
+}
+
+async fn prepare(
+    stores: &Stores,
+    job: Job,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Prepared, IngestError> {
+    let catalog = &*stores.catalog;
     let previous = catalog.newest_of(&job.app).await?;
     progress(Progress::Splitting);
     let (articles, settings) = (job.articles, job.split);
     let articles = blocking(move || Ok(split_all(articles, settings))).await?;
     let passages: Vec<Passage> =
         articles.iter().flat_map(|(_, passages)| passages.clone()).collect();
-    let profile = Profile::of_collection(
-        passages.iter().map(|passage| (passage.text.as_str(), passage.lang)),
-    );
+    let profile = profile_of(&passages);
     let recipe = Recipe {
         embedder: job.embedder.id().clone(),
         splitter: SPLITTER_VERSION,
         passage_text: PASSAGE_TEXT_VERSION,
         analyser: analyser(profile),
+        vectors: stores.vector_home(),
     };
-    let same_epoch = previous
-        .as_ref()
-        .filter(|previous| previous.recipe == recipe)
-        .filter(|previous| still_opens(data, previous));
+    let same_epoch = match previous.as_ref().filter(|previous| previous.recipe == recipe) {
+        Some(previous) if is_whole(stores, previous).await? => Some(previous),
+        Some(_) | None => None,
+    };
     let hashes = match &previous {
         Some(_) => catalog.content_hashes(&job.app).await?,
         None => BTreeMap::new(),
@@ -97,8 +185,8 @@ pub async fn run(
         && changes.written.is_empty()
         && changes.removed.is_empty()
     {
-        sweep(data, previous, None);
-        return Ok(summary(previous, false, tally, 0));
+        sweep_parts(stores, previous, None);
+        return Ok(Prepared::Unchanged(summary(previous, false, tally, 0)));
     }
     let published = Published {
         id: next_id(&job.app, previous.as_ref(), same_epoch.is_some()),
@@ -108,30 +196,69 @@ pub async fn run(
         published_at: SystemTime::now(),
     };
 
-    let carried = carried_vectors(data, previous.as_ref(), &published);
+    let target = Target::prepare(stores, &published, previous.as_ref()).await?;
+    let wanted = target.wanted(stores, &published, &passages).await?;
+    let ids: Vec<_> = wanted.iter().map(|passage| passage.id).collect();
+    let carried = target.carried(stores, &published, previous.as_ref(), &ids).await;
     let embedding = Embedding { embedder: &job.embedder, calls_at_once: job.calls_at_once };
-    let (vectors, embedded) = vectors_of(&passages, carried.as_ref(), embedding, progress).await?;
+    let (vectors, embedded) = vectors_of(wanted, carried, embedding, progress).await?;
 
     progress(Progress::Writing);
-    let keyword = match same_epoch {
-        Some(previous) => derive_keyword(data, catalog, previous, &changes).await?,
-        None => KeywordBasis::Nothing(profile),
-    };
-    let folder = data.generation(&job.app, published.id.number);
-    let embedder = published.recipe.embedder.clone();
-    let material = Material { folder, keyword, embedder, passages, vectors };
-    blocking(move || parts::write(&material)).await?;
-
-    progress(Progress::Publishing);
-    verify(data, &published)?;
+    target.write(stores, &published, &passages, &vectors).await?;
+    if !stores.is_shared() {
+        let keyword = match same_epoch {
+            Some(previous) => derive_keyword(stores, previous, &changes).await?,
+            None => KeywordBasis::Nothing(profile),
+        };
+        write_parts(stores, &published, keyword, passages, vectors).await?;
+    }
     // In a new epoch every article is written anew, so that its passages are the new splitter's.
     let changes =
         if same_epoch.is_some() { changes } else { Changes { written: articles, ..changes } };
     let publication = Publication { published, changes };
-    catalog.publish(&publication).await?;
-    let published = publication.published;
-    sweep(data, &published, previous.as_ref());
-    Ok(summary(&published, true, tally, embedded))
+    Ok(Prepared::Next(Box::new(Next { publication, previous, tally, embedded })))
+}
+
+/// Writes the parts that lie beside the catalog, and opens and counts them as a server will.
+async fn write_parts(
+    stores: &Stores,
+    published: &Published,
+    keyword: KeywordBasis,
+    passages: Vec<Passage>,
+    vectors: HashMap<PassageId, Vector>,
+) -> Result<(), IngestError> {
+    let embedder = published.recipe.embedder.clone();
+    let in_file = published.recipe.vectors == VectorHome::Files;
+    let vectors = in_file.then_some(FileVectors { embedder, vectors });
+    let folder = stores.folder(published);
+    let material = Material { folder, keyword, passages, vectors };
+    let (stores, published) = (stores.clone(), published.clone());
+    blocking(move || {
+        parts::write(&material)?;
+        verify(&stores, &published)
+    })
+    .await
+}
+
+/// What need not be done for the generation to be published. Nothing here can fail it any more.
+async fn after(
+    stores: &Stores,
+    published: &Published,
+    previous: Option<&Published>,
+    writer: &dyn Writer,
+) {
+    sweep_parts(stores, published, previous);
+    if let Some(qdrant) = &stores.qdrant {
+        let call = Call::background("index", Deadline::after(LEAD));
+        if let Err(error) = QdrantWriter::new(qdrant).lead_people_to(&published.id, &call).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "Qdrant's alias for people was not set");
+        }
+    }
+    if let Err(error) = tidy(stores, &published.id.app, writer).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "old vectors could not be removed; that is tried again");
+    }
 }
 
 /// What decides how words are cut, and how both indexes are laid out: a newer Kiwari builds anew.
@@ -147,8 +274,21 @@ fn analyser(profile: Profile) -> String {
 
 /// Whether the published parts can be built upon. If they are damaged or gone, everything is built anew,
 /// which is what whoever runs `kiwari index` wants.
-fn still_opens(data: &DataDir, previous: &Published) -> bool {
-    open(data, previous)
+async fn is_whole(stores: &Stores, previous: &Published) -> Result<bool, IngestError> {
+    if !vectors_are_complete(stores, previous, COUNT).await? {
+        tracing::warn!("published vectors are missing; building everything anew");
+        return Ok(false);
+    }
+    // What hosts have built for themselves is theirs to mend.
+    if stores.is_shared() {
+        return Ok(true);
+    }
+    let (stores, previous) = (stores.clone(), previous.clone());
+    blocking(move || Ok(still_opens(&stores, &previous))).await
+}
+
+fn still_opens(stores: &Stores, previous: &Published) -> bool {
+    open(stores, previous, CpuPool::per_core())
         .inspect_err(|error| {
             tracing::warn!(
                 error = error as &dyn std::error::Error,
@@ -156,13 +296,6 @@ fn still_opens(data: &DataDir, previous: &Published) -> bool {
             );
         })
         .is_ok()
-}
-
-fn open(data: &DataDir, published: &Published) -> Result<Generation, GenerationError> {
-    let id = published.id.clone();
-    let folder = data.generation(&id.app, id.number);
-    let embedder = published.recipe.embedder.clone();
-    Generation::open(&folder, id, embedder, published.articles, CpuPool::per_core())
 }
 
 fn split_all(articles: Vec<Article>, settings: SplitSettings) -> Vec<Split> {
@@ -179,52 +312,24 @@ fn next_id(app: &AppName, previous: Option<&Published>, same_epoch: bool) -> Gen
     GenerationId { app: app.clone(), epoch, number }
 }
 
-/// The previous vectors, if they are of the same model and the same kind of text. A file that does not
-/// open costs time, not correctness: everything is embedded again.
-fn carried_vectors(
-    data: &DataDir,
-    previous: Option<&Published>,
-    next: &Published,
-) -> Option<VectorFile> {
-    let previous = previous.filter(|previous| {
-        previous.recipe.embedder == next.recipe.embedder
-            && previous.recipe.passage_text == next.recipe.passage_text
-    })?;
-    let path = data.generation(&previous.id.app, previous.id.number).vectors();
-    VectorFile::open(&path)
-        .inspect_err(|error| {
-            tracing::warn!(
-                error = error as &dyn std::error::Error,
-                "the previous vectors cannot be read; embedding every passage again"
-            );
-        })
-        .ok()
-}
-
 /// The previous keyword index and what to change in it. Passages that an article's new version shares
 /// with its old one stay.
 async fn derive_keyword(
-    data: &DataDir,
-    catalog: &Catalog,
+    stores: &Stores,
     previous: &Published,
     changes: &Changes,
 ) -> Result<KeywordBasis, IngestError> {
-    let app = &previous.id.app;
     let touched =
         changes.removed.iter().chain(changes.written.iter().map(|(article, _)| &article.id));
-    let mut removed = Vec::new();
-    for article in touched {
-        removed.extend(catalog.passage_ids(app, article).await?);
-    }
+    let touched: Vec<_> = touched.cloned().collect();
+    let removed = stores.catalog.passage_ids(&previous.id.app, &touched).await?;
     let written = changes.written.iter().flat_map(|(_, passages)| passages.clone()).collect();
-    let folder = data.generation(app, previous.id.number);
-    Ok(KeywordBasis::Previous { folder, removed, written })
+    Ok(KeywordBasis::Previous { folder: stores.folder(previous), removed, written })
 }
 
 /// Opens what was written, as a server will, and counts.
-fn verify(data: &DataDir, published: &Published) -> Result<(), IngestError> {
-    let generation = open(data, published).map_err(IngestError::Unusable)?;
-    let found = generation.keyword().passage_count();
+fn verify(stores: &Stores, published: &Published) -> Result<(), IngestError> {
+    let found = open(stores, published, CpuPool::per_core())?.keyword().passage_count();
     if found == published.passages {
         Ok(())
     } else {
@@ -233,10 +338,13 @@ fn verify(data: &DataDir, published: &Published) -> Result<(), IngestError> {
 }
 
 /// Keeps the new generation and the one before it, which running servers are still answering from.
-fn sweep(data: &DataDir, published: &Published, previous: Option<&Published>) {
+fn sweep_parts(stores: &Stores, published: &Published, previous: Option<&Published>) {
+    if stores.is_shared() {
+        return;
+    }
     let mut keep = BTreeSet::from([published.id.number]);
     keep.extend(previous.map(|previous| previous.id.number));
-    if let Err(error) = data.sweep(&published.id.app, &keep) {
+    if let Err(error) = sweep(&stores.data.generations(&published.id.app), &keep) {
         tracing::warn!(
             error = &error as &dyn std::error::Error,
             "old generations could not be removed; the next run will try again"
@@ -263,7 +371,7 @@ fn count(length: usize) -> u64 {
 }
 
 /// Runs file and CPU work off the runtime's threads.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IngestError> + Send + 'static,
 ) -> Result<T, IngestError> {
     tokio::task::spawn_blocking(work)

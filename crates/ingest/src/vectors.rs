@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use domain::{Embedder, Fault, FaultKind, Passage, PassageId, Vector};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use search::VectorFile;
 use thiserror::Error;
 
 use crate::retry::embed_patiently;
@@ -42,7 +41,7 @@ fn whole(passage: &Passage) -> String {
     format!("{}\n{}", place(passage), passage.text)
 }
 
-/// The vectors of `passages` by id, and how many had to be embedded; those of `previous` are carried over.
+/// The vectors of `passages` by id, and how many had to be embedded; `carried` has those that are known.
 ///
 /// A passage's vector lies halfway between that of its [`place`] and that of the [`whole`]; one without title
 /// and headings has the latter.
@@ -50,16 +49,15 @@ fn whole(passage: &Passage) -> String {
 /// # Errors
 ///
 /// [`IngestError::Embed`] if the embedder fails.
-pub async fn vectors_of(
-    passages: &[Passage],
-    previous: Option<&VectorFile>,
+pub async fn vectors_of<'a>(
+    passages: impl IntoIterator<Item = &'a Passage>,
+    carried: HashMap<PassageId, Vector>,
     embedding: Embedding<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(HashMap<PassageId, Vector>, u64), IngestError> {
-    let carried = |passage: &Passage| Some((passage.id, previous?.vector_of(passage.id)?));
-    let mut vectors: HashMap<PassageId, Vector> = passages.iter().filter_map(carried).collect();
+    let mut vectors = carried;
     let missing: Vec<&Passage> =
-        passages.iter().filter(|passage| !vectors.contains_key(&passage.id)).collect();
+        passages.into_iter().filter(|passage| !vectors.contains_key(&passage.id)).collect();
 
     // Passages under one heading share their place.
     let places: BTreeSet<String> = missing

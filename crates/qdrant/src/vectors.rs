@@ -123,6 +123,10 @@ impl QdrantVectors {
 
 #[async_trait]
 impl VectorIndex for QdrantVectors {
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     async fn nearest(
         &self,
         generation: &GenerationId,

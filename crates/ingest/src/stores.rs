@@ -1,0 +1,47 @@
+//! [`Stores`]: where everything is kept.
+
+use std::sync::Arc;
+
+use catalog::{Catalog, Published, VectorHome};
+use qdrant::Qdrant;
+use search::GenerationFolder;
+
+use crate::DataDir;
+
+/// Where articles of record, vectors and index parts are kept. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    pub data: DataDir,
+    pub catalog: Arc<dyn Catalog>,
+    pub qdrant: Option<Qdrant>,
+}
+
+impl Stores {
+    /// Where the vectors of a new epoch go.
+    #[must_use]
+    pub fn vector_home(&self) -> VectorHome {
+        if self.qdrant.is_some() {
+            VectorHome::Qdrant
+        } else if self.is_shared() {
+            VectorHome::Catalog
+        } else {
+            VectorHome::Files
+        }
+    }
+
+    /// Whether hosts share the catalog, so that each builds its own copies.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.catalog.shared().is_some()
+    }
+
+    /// Where the parts of a generation lie on this host.
+    pub(crate) fn folder(&self, published: &Published) -> GenerationFolder {
+        let (app, number) = (&published.id.app, published.id.number);
+        if self.is_shared() {
+            self.data.copy(app, number)
+        } else {
+            self.data.generation(app, number)
+        }
+    }
+}
