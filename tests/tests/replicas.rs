@@ -252,6 +252,15 @@ fn without_qdrant_every_server_makes_its_vectors_from_the_catalog() {
     let answer = ask(&server, 7);
     assert_eq!(outcome(&answer, "vector"), "ok", "{answer}");
     assert_eq!(editions(&answer), BTreeSet::from([2]));
+    // The older generation's vectors go when no request can be on it any more.
+    let passages =
+        database.number("SELECT passages FROM catalog.generation ORDER BY number DESC LIMIT 1");
+    soon("tidied up", || database.number("SELECT count(*) FROM catalog.vector") == passages);
+    assert_eq!(database.number("SELECT count(*) FROM catalog.replica"), 1);
+    server.signal("TERM");
+    let (status, _) = server.join();
+    assert!(status.success());
+    assert_eq!(database.number("SELECT count(*) FROM catalog.replica"), 0);
     // Nothing of the indexing host's disk was needed.
     assert!(!indexer.path().join("indexing").exists());
 }

@@ -8,7 +8,9 @@ use analysis::Profile;
 use articles::{SPLITTER_VERSION, SplitSettings, split};
 use catalog::{CatalogError, Changes, Publication, Published, Recipe, VectorHome, Writer};
 use deadline::{CpuPool, Deadline};
-use domain::{AppName, Article, Call, Embedder, GenerationId, Passage, PassageId, Vector};
+use domain::{
+    AppName, Article, Call, Embedder, EmbedderId, GenerationId, Passage, PassageId, Vector,
+};
 use qdrant::QdrantWriter;
 
 use crate::copy::profile_of;
@@ -58,7 +60,7 @@ pub struct Summary {
 }
 
 /// How long another writer is waited for, and how often it is looked whether it has ended.
-const TURN: Duration = Duration::from_secs(10);
+const TURN: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// How long Qdrant may take to count.
@@ -152,71 +154,109 @@ struct Next {
     embedded: u64,
 }
 
+/// What is to become of what is published.
+struct Plan {
+    published: Published,
+    previous: Option<Published>,
+    /// Whether it goes on with the previous one's epoch.
+    continues: bool,
+    profile: Profile,
+    changes: Changes,
+    tally: Tally,
+}
+
 async fn prepare(
     stores: &Stores,
     job: Job,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Prepared, IngestError> {
-    let catalog = &*stores.catalog;
-    let previous = catalog.newest_of(&job.app).await?;
     progress(Progress::Splitting);
-    let (articles, settings) = (job.articles, job.split);
-    let articles = blocking(move || Ok(split_all(articles, settings))).await?;
+    let Job { app, articles, split, embedder, calls_at_once } = job;
+    let articles = blocking(move || Ok(split_all(articles, split))).await?;
     let passages: Vec<Passage> =
         articles.iter().flat_map(|(_, passages)| passages.clone()).collect();
-    let profile = profile_of(&passages);
+    let plan = plan(stores, app, embedder.id(), &articles, &passages).await?;
+    if let Some(previous) = plan.previous.as_ref().filter(|_| plan.changes_nothing()) {
+        sweep_parts(stores, previous, None);
+        return Ok(Prepared::Unchanged(summary(previous, false, plan.tally, 0)));
+    }
+    let embedding = Embedding { embedder: &embedder, calls_at_once };
+    let embedded = make(stores, &plan, passages, embedding, progress).await?;
+    let Plan { published, previous, continues, changes, tally, .. } = plan;
+    // In a new epoch every article is written anew, so that its passages are the new splitter's.
+    let changes = if continues { changes } else { Changes { written: articles, ..changes } };
+    let publication = Publication { published, changes };
+    Ok(Prepared::Next(Box::new(Next { publication, previous, tally, embedded })))
+}
+
+async fn plan(
+    stores: &Stores,
+    app: AppName,
+    embedder: &EmbedderId,
+    articles: &[Split],
+    passages: &[Passage],
+) -> Result<Plan, IngestError> {
+    let catalog = &*stores.catalog;
+    let previous = catalog.newest_of(&app).await?;
+    let profile = profile_of(passages);
     let recipe = Recipe {
-        embedder: job.embedder.id().clone(),
+        embedder: embedder.clone(),
         splitter: SPLITTER_VERSION,
         passage_text: PASSAGE_TEXT_VERSION,
         analyser: analyser(profile),
         vectors: stores.vector_home(),
     };
-    let same_epoch = match previous.as_ref().filter(|previous| previous.recipe == recipe) {
-        Some(previous) if is_whole(stores, previous).await? => Some(previous),
-        Some(_) | None => None,
+    let continues = match previous.as_ref().filter(|previous| previous.recipe == recipe) {
+        Some(previous) => is_whole(stores, previous).await?,
+        None => false,
     };
     let hashes = match &previous {
-        Some(_) => catalog.content_hashes(&job.app).await?,
+        Some(_) => catalog.content_hashes(&app).await?,
         None => BTreeMap::new(),
     };
-    let (changes, tally) = diff(&articles, &hashes);
-    if let Some(previous) = same_epoch
-        && changes.written.is_empty()
-        && changes.removed.is_empty()
-    {
-        sweep_parts(stores, previous, None);
-        return Ok(Prepared::Unchanged(summary(previous, false, tally, 0)));
-    }
+    let (changes, tally) = diff(articles, &hashes);
     let published = Published {
-        id: next_id(&job.app, previous.as_ref(), same_epoch.is_some()),
+        id: next_id(&app, previous.as_ref(), continues),
         recipe,
         articles: count(articles.len()),
         passages: count(passages.len()),
         published_at: SystemTime::now(),
     };
+    Ok(Plan { published, previous, continues, profile, changes, tally })
+}
 
-    let target = Target::prepare(stores, &published, previous.as_ref()).await?;
-    let wanted = target.wanted(stores, &published, &passages).await?;
+impl Plan {
+    fn changes_nothing(&self) -> bool {
+        self.continues && self.changes.written.is_empty() && self.changes.removed.is_empty()
+    }
+}
+
+/// Makes everything that the planned generation consists of, short of publishing it; how many passages had to be
+/// embedded.
+async fn make(
+    stores: &Stores,
+    plan: &Plan,
+    passages: Vec<Passage>,
+    embedding: Embedding<'_>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<u64, IngestError> {
+    let (published, previous) = (&plan.published, plan.previous.as_ref());
+    let target = Target::prepare(stores, published, previous).await?;
+    let wanted = target.wanted(stores, published, &passages).await?;
     let ids: Vec<_> = wanted.iter().map(|passage| passage.id).collect();
-    let carried = target.carried(stores, &published, previous.as_ref(), &ids).await;
-    let embedding = Embedding { embedder: &job.embedder, calls_at_once: job.calls_at_once };
+    let carried = target.carried(stores, published, previous, &ids).await;
     let (vectors, embedded) = vectors_of(wanted, carried, embedding, progress).await?;
 
     progress(Progress::Writing);
-    target.write(stores, &published, &passages, &vectors).await?;
+    target.write(stores, published, &passages, &vectors).await?;
     if !stores.is_shared() {
-        let keyword = match same_epoch {
-            Some(previous) => derive_keyword(stores, previous, &changes).await?,
-            None => KeywordBasis::Nothing(profile),
+        let keyword = match previous.filter(|_| plan.continues) {
+            Some(previous) => derive_keyword(stores, previous, &plan.changes).await?,
+            None => KeywordBasis::Nothing(plan.profile),
         };
-        write_parts(stores, &published, keyword, passages, vectors).await?;
+        write_parts(stores, published, keyword, passages, vectors).await?;
     }
-    // In a new epoch every article is written anew, so that its passages are the new splitter's.
-    let changes =
-        if same_epoch.is_some() { changes } else { Changes { written: articles, ..changes } };
-    let publication = Publication { published, changes };
-    Ok(Prepared::Next(Box::new(Next { publication, previous, tally, embedded })))
+    Ok(embedded)
 }
 
 /// Writes the parts that lie beside the catalog, and opens and counts them as a server will.

@@ -121,7 +121,7 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Which report: stages, stage_latency, budget_eaters, degradations, answer_kinds, first_content,
+    /// Which report: stages, `stage_latency`, `budget_eaters`, degradations, `answer_kinds`, `first_content`,
     /// models, slo
     pub(crate) name: String,
     /// How far back to look, such as 1h or 7d

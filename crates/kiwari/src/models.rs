@@ -204,13 +204,9 @@ impl Apis {
                     Some(dimensions) => dimensions,
                     None => {
                         let call = Call::background("index", Deadline::after(FIRST_LOOK));
-                        OpenAiEmbedder::dimensions_of(
-                            &*self.openai()?.upstream(model),
-                            model,
-                            &call,
-                        )
-                        .await
-                        .with_context(|| format!("cannot ask openai/{model} for a vector"))?
+                        OpenAiEmbedder::dimensions_of(&self.openai()?.upstream(model), model, &call)
+                            .await
+                            .with_context(|| format!("cannot ask openai/{model} for a vector"))?
                     }
                 };
                 self.openai_embedder(config, model, dimensions)

@@ -19,6 +19,9 @@ use crate::stores::holder;
 
 const BEAT_EVERY: Duration = Duration::from_secs(5);
 
+/// Well within the silence after which a server is taken for gone.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(30);
+
 /// A request's last bytes leave a little after its budget.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -59,11 +62,15 @@ impl Replica {
     pub(crate) async fn live(self) -> Infallible {
         let mut tidied = BTreeMap::new();
         loop {
-            if let Err(error) = self.beat_and_tidy(&mut tidied).await {
-                let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "old vectors are not tidied up for now");
-            }
-            tokio::time::sleep(BEAT_EVERY).await;
+            let pause = match self.beat_and_tidy(&mut tidied).await {
+                Ok(()) => BEAT_EVERY,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "old vectors are not tidied up for now");
+                    PAUSE_AFTER_ERROR
+                }
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 

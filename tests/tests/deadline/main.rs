@@ -40,7 +40,6 @@ fn every_fault_of_every_stage_is_answered_in_time_and_truthfully() {
         }
     }
     assert_eq!(failures, Vec::<String>::new(), "{asked} asked, noise {:?}", noise.most());
-    println!("{asked} requests, none late; scheduling noise up to {:?}", noise.most());
 }
 
 /// What is wrong with an answer, if anything.

@@ -78,3 +78,27 @@ async fn only_the_newest_two_copies_stay() {
     assert_eq!(names, ["3", "4", "lock"]);
     world.remove().await;
 }
+
+#[tokio::test]
+async fn a_damaged_copy_is_not_built_upon() {
+    let Some(world) = World::shared().await else { return };
+    let here = world.elsewhere("here");
+    world.index(&world.stores, articles(1)).await;
+    let first = world.newest().await;
+    drop(take_up(&here, &first).await);
+    let keyword = here.data.path().join("copies/default/1/keyword");
+    for entry in std::fs::read_dir(keyword).expect("there is a copy").flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "store") {
+            let mut bytes = std::fs::read(entry.path()).expect("readable");
+            bytes.iter_mut().step_by(7).for_each(|byte| *byte ^= 0x55);
+            std::fs::write(entry.path(), bytes).expect("writable");
+        }
+    }
+    ingest::open(&here, &first, CpuPool::per_core()).expect_err("it is damaged");
+    world.index(&world.stores, articles(2)).await;
+    let second = world.newest().await;
+    assert_eq!(second.id.epoch, first.id.epoch);
+    let copy = take_up(&here, &second).await;
+    assert_eq!(texts(&copy), texts(&take_up(&world.elsewhere("anew"), &second).await));
+    world.remove().await;
+}
