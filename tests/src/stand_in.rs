@@ -21,18 +21,18 @@ impl StandIn {
     /// If it does not listen.
     #[must_use]
     pub fn start() -> Self {
-        let mut child = Command::new(built("qdrant-stand-in"))
-            .args(["--bind", "127.0.0.1:0"])
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let stdout = child.stdout.take().expect("its output is on a pipe");
-        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        let url = lines.find_map(|line| Some(line.get(line.find("http://")?..)?.to_owned()));
-        let url = url.expect("it says where it listens").trim_end_matches('/').to_owned();
+        let (child, url) = spawn("127.0.0.1:0");
         Self { child, url }
+    }
+
+    /// Ends it and starts another one at the same address, which holds nothing.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen there.
+    pub fn start_anew(&mut self) {
+        self.end();
+        (self.child, self.url) = spawn(self.host());
     }
 
     /// `HOST:PORT`.
@@ -40,12 +40,31 @@ impl StandIn {
     pub fn host(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
-}
 
-impl Drop for StandIn {
-    fn drop(&mut self) {
+    fn end(&mut self) {
         // It may have ended already.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
     }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn spawn(bind: &str) -> (Child, String) {
+    let mut child = Command::new(built("qdrant-stand-in"))
+        .args(["--bind", bind])
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let stdout = child.stdout.take().expect("its output is on a pipe");
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    let url = lines.find_map(|line| Some(line.get(line.find("http://")?..)?.to_owned()));
+    let url = url.expect("it says where it listens");
+    (child, url.trim_end_matches('/').to_owned())
 }

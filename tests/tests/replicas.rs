@@ -236,6 +236,32 @@ fn servers_start_while_the_services_are_away_and_pick_them_up() {
 }
 
 #[test]
+fn a_qdrant_that_has_lost_everything_is_filled_by_the_next_run() {
+    let Some(database) = Database::fresh() else { return };
+    let mut qdrant = StandIn::start();
+    let (url, qdrant_url) = (database.url(), qdrant.url.clone());
+    let environment = [("DATABASE_URL", url.as_str()), ("QDRANT_URL", qdrant_url.as_str())];
+    let (indexer, at) = (folder(), folder());
+    index(indexer.path(), 1, &environment);
+    let server = Server::start_with(at.path(), &[], &environment);
+    reaches(&server, 1);
+    assert_eq!(reasons(&ask(&server, 1)), []);
+
+    qdrant.start_anew();
+    let gone = [("vector".to_owned(), "unavailable".to_owned())];
+    soon("vectors are gone", || reasons(&ask(&server, 2)) == gone);
+    let answer = ask(&server, 3);
+    assert_eq!((generation(&answer), editions(&answer)), (1, BTreeSet::from([1])));
+    // A server that starts now has nothing better.
+    let other = folder();
+    reaches(&Server::start_with(other.path(), &[], &environment), 1);
+    let indexed = index(indexer.path(), 1, &environment);
+    assert_eq!((&indexed["generation"], &indexed["unchanged"]), (&2.into(), &ARTICLES.into()));
+    reaches(&server, 2);
+    soon("vectors again", || reasons(&ask(&server, 4)).is_empty());
+}
+
+#[test]
 fn without_qdrant_every_server_makes_its_vectors_from_the_catalog() {
     let Some(database) = Database::fresh() else { return };
     let url = database.url();

@@ -6,6 +6,7 @@
 //! is what gives way: with the queue full, rows are dropped, counted and reported, and answers are unaffected.
 
 mod backoff;
+pub mod calibration;
 mod counts;
 mod entry;
 mod insert;

@@ -20,6 +20,7 @@ const BATCH: usize = 500;
 /// The first half of the lock's key; the second is of the app's name. Two names of one hash would keep each other
 /// waiting, no more.
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1802073954, hashtext($1))";
+const UNLOCK: &str = "SELECT pg_advisory_unlock_all()";
 const SIGN: &str = "
     INSERT INTO catalog.writer (app, holder, since) VALUES ($1, $2, now())
     ON CONFLICT (app) DO UPDATE SET holder = excluded.holder, since = excluded.since";
@@ -74,8 +75,13 @@ impl Writer for PgWriter {
     }
 
     async fn release(self: Box<Self>) {
-        // The server gives the lock up when it notices that the connection has gone.
-        let _gone = bounded(GOODBYE, self.connection.close()).await;
+        let mut connection = self.connection;
+        let goodbye = async {
+            // In so many words: the server would notice only in a while that the connection has gone.
+            sqlx::query(UNLOCK).execute(&mut connection).await?;
+            connection.close().await
+        };
+        let _gone = bounded(GOODBYE, goodbye).await;
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Client {
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
-/// A connection, and what moves its bytes: nothing moves unless [`Connection::drive`] is polled.
+/// A connection, and what moves its bytes: nothing moves unless its driver is polled.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<Full<Bytes>>,

@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn shares_that_do_not_fit_are_refused_with_the_sum() {
-        refused(with_file("[budget]\ntotal = \"50ms\""), "60 ms");
+        refused(with_file("[budget]\ntotal = \"50ms\""), "65 ms");
         refused(with_file("[apps.shop.budget]\nembed = \"5s\""), "apps.shop.budget");
         refused(with_file("[search]\nbudget = \"0s\""), "search.budget");
     }

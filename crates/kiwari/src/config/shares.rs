@@ -128,11 +128,17 @@ fn minimums(budget: &Budget, kind: Kind) -> Minimums {
     let left = budget.total.0.saturating_sub(budget.reserve.0).saturating_sub(fixed);
     let scale = if wanted > left { left.as_secs_f64() / wanted.as_secs_f64() } else { 1.0 };
     let [embed, vector, generate] = stages.map(|(share, usual)| {
-        share.fixed().unwrap_or_else(|| usual.mul_f64(scale).max(LEAST.min(usual)))
+        share.fixed().unwrap_or_else(|| scaled(usual, scale).max(LEAST.min(usual)))
     });
     // Nobody writes, so nothing is held back for writing, whatever is configured for it.
     let generate = if kind.writes { generate } else { Duration::ZERO };
     Minimums { embed, vector, generate }
+}
+
+/// Whole milliseconds, rounded down, so that the parts never add up to more than there is.
+fn scaled(usual: Duration, scale: f64) -> Duration {
+    let millis = usual.mul_f64(scale).as_millis();
+    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
 }
 
 impl Share {
