@@ -127,18 +127,17 @@ impl<'a> Run<'a> {
     /// Whether an extra call would be paid for now.
     fn purse(&self) -> Purse {
         let extra = &self.pipeline.parts.extra_calls;
+        let paid = |stage| self.failures.iter().any(|(failed, _)| *failed == stage);
         Purse {
-            embed_retry: extra.embed.would_retry(),
-            vector_retry: extra.vector.would_retry(),
-            generate_retry: extra.generate.would_retry(),
+            embed_retry: paid(Stage::Embed) || extra.embed.would_retry(),
+            vector_retry: paid(Stage::Vector) || extra.vector.would_retry(),
+            generate_retry: paid(Stage::Generate) || extra.generate.would_retry(),
             replacement: extra.generate.would_replace(),
         }
     }
 
     fn start(&mut self, stage: Stage, until: Instant, now: Instant, flights: &mut Flights) {
-        if !self.pay_for_search(stage) {
-            return;
-        }
+        self.note_first_call(stage);
         self.forget_failure(stage);
         self.state.call(stage);
         if self.state.calls(stage) <= 1 {
@@ -157,20 +156,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A first call fills the budget for extra ones, another one draws on it; `false` if somebody else has
-    /// just emptied it.
-    fn pay_for_search(&self, stage: Stage) -> bool {
+    /// A first call fills the budget for extra ones; another one has been paid for when it was planned.
+    fn note_first_call(&self, stage: Stage) {
         let extra = &self.pipeline.parts.extra_calls;
-        let extra = match stage {
-            Stage::Embed => &extra.embed,
-            Stage::Vector => &extra.vector,
-            Stage::Normalize | Stage::Keyword | Stage::Generate | Stage::Template => return true,
-        };
-        if self.state.calls(stage) == 0 {
-            extra.first_call();
-            true
-        } else {
-            extra.pay_retry()
+        match stage {
+            Stage::Embed if self.state.calls.embed == 0 => extra.embed.first_call(),
+            Stage::Vector if self.state.calls.vector == 0 => extra.vector.first_call(),
+            Stage::Normalize
+            | Stage::Keyword
+            | Stage::Embed
+            | Stage::Vector
+            | Stage::Generate
+            | Stage::Template => {}
         }
     }
 
@@ -280,15 +277,31 @@ impl<'a> Run<'a> {
 
     /// Leaves it to the policy whether a failed call is made again, where that may help.
     pub(crate) fn failed(&mut self, stage: Stage, fault: Fault, now: Instant) {
-        match self.pause_before_another(stage, &fault) {
-            Some(pause) => {
-                self.state.set(stage, Progress::Failed { again: now + pause });
+        let again = self.pause_before_another(stage, &fault).map(|pause| now + pause);
+        self.state.purse = self.purse();
+        let would = |again: &Instant| {
+            policy::would_try_again(&self.plan, self.state, stage, *again) && self.pay_retry(stage)
+        };
+        match again.filter(would) {
+            Some(again) => {
+                self.state.set(stage, Progress::Failed { again });
                 self.failures.push((stage, fault));
             }
             None => {
                 self.pipeline.faults.note(stage, &fault);
                 self.end(stage, now, Progress::Gone, Ending::of(&fault));
             }
+        }
+    }
+
+    /// Pays for another call of `stage` before its pause: nobody waits for what will not be paid for.
+    fn pay_retry(&self, stage: Stage) -> bool {
+        let extra = &self.pipeline.parts.extra_calls;
+        match stage {
+            Stage::Embed => extra.embed.pay_retry(),
+            Stage::Vector => extra.vector.pay_retry(),
+            Stage::Generate => extra.generate.pay_retry(),
+            Stage::Normalize | Stage::Keyword | Stage::Template => false,
         }
     }
 

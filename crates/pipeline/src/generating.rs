@@ -48,7 +48,7 @@ impl Run<'_> {
         self.state.draft = self.drafts.state();
     }
 
-    /// A first call fills the budget for extra ones; the others draw on it. `false` if somebody else has just
+    /// A first call fills the budget for extra ones; a replacement draws on it. `false` if somebody else has just
     /// emptied it.
     fn pay_for_writing(&self, why: Why) -> bool {
         let extra = &self.pipeline.parts.extra_calls.generate;
@@ -57,7 +57,8 @@ impl Run<'_> {
                 extra.first_call();
                 true
             }
-            Why::Retry => extra.pay_retry(),
+            // Paid for when it was planned.
+            Why::Retry => true,
             Why::Replace => extra.pay_replacement(),
         }
     }

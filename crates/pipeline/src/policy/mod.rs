@@ -172,6 +172,12 @@ fn try_again_or_give_up(plan: &Plan, state: State, now: Instant) -> Option<Actio
     Some(Action::Start { stage, until })
 }
 
+/// Whether a call of `stage`, which has just failed, is to be made again at `again`.
+#[must_use]
+pub fn would_try_again(plan: &Plan, state: State, stage: Stage, again: Instant) -> bool {
+    may_try_again(plan, state, stage, again, limit(plan, state, stage))
+}
+
 /// Whether a call of `stage` from `at` on is paid for and would usually be over in time.
 fn may_try_again(plan: &Plan, state: State, stage: Stage, at: Instant, until: Instant) -> bool {
     let in_time = || at + plan.usual(stage) <= until;
