@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Print a report over the latency log
     Report(Report),
+    /// Propose each stage's share of the time from the latency log, and apply it
+    Calibrate(crate::commands::calibrate::Calibrate),
     /// Bring the Postgres of `DATABASE_URL` up to date
     Migrate(Migrate),
     /// Measure how well questions with known answers are answered

@@ -3,6 +3,7 @@
 //! The binary, and the only place that knows every implementation.
 
 mod bench;
+mod calibration;
 mod cli;
 mod commands;
 mod compose;
@@ -62,6 +63,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Demo(arguments) => commands::demo::run(&config, &arguments).await,
             Command::Report(arguments) => {
                 commands::report::run(&config, &arguments, database.as_ref()).await
+            }
+            Command::Calibrate(arguments) => {
+                commands::calibrate::run(&config, &arguments, database.as_ref()).await
             }
             Command::Migrate(arguments) => {
                 commands::migrate::run(&config, &arguments, database).await

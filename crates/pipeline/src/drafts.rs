@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
-use domain::{Delta, Usage};
+use domain::{Delta, FinishReason, GenerateLimits, Usage};
 use tokio::time::Instant;
 
 use crate::calls::{Fate, ModelCall};
 use crate::policy::{self, Model};
 use crate::tally::Tally;
 use crate::writing::{Ending, Writing};
+
+/// Bytes of text that a token stands for, with room to spare: a model that pays no heed to its cap is stopped there,
+/// because a text without end would cost memory and time without end.
+const LONGEST_TOKEN: usize = 16;
 
 /// The text being written, the calls before it, and the best of what they left.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ struct Draft {
     attempt: u32,
     began: Instant,
     first_token: Option<Instant>,
+    /// Bytes of text at most.
+    most: usize,
     writing: Writing,
 }
 
@@ -45,13 +51,22 @@ impl Drafts {
     }
 
     /// Begins a draft beside those under way.
-    pub(crate) fn begin(&mut self, model: Model, name: &str, attempt: u32, now: Instant) {
+    pub(crate) fn begin(
+        &mut self,
+        model: Model,
+        name: &str,
+        attempt: u32,
+        limits: GenerateLimits,
+        now: Instant,
+    ) {
+        let tokens = usize::try_from(limits.max_output_tokens).unwrap_or(usize::MAX);
         self.open.push(Draft {
             model,
             name: name.to_owned(),
             attempt,
             began: now,
             first_token: None,
+            most: tokens.saturating_mul(LONGEST_TOKEN),
             writing: Writing::default(),
         });
     }
@@ -64,6 +79,9 @@ impl Drafts {
             draft.first_token.get_or_insert(now);
         }
         draft.writing.add(delta);
+        if draft.writing.truncate(draft.most) {
+            draft.writing.add(Delta::Finish(FinishReason::Length));
+        }
     }
 
     /// What call `attempt` is writing.

@@ -43,7 +43,7 @@ impl Run<'_> {
         let generator = models.get(write.model);
         let call = self.call(Stage::Generate, write.until, now);
         let attempt = call.attempt;
-        self.drafts.begin(write.model, generator.model(), attempt, now);
+        self.drafts.begin(write.model, generator.model(), attempt, write.limits, now);
         flights.start_generate(attempt, generator.stream(self.prompt(), write.limits, call));
         self.state.draft = self.drafts.state();
     }
@@ -106,6 +106,12 @@ impl Run<'_> {
         let (is_text, is_finish) =
             (matches!(delta, Delta::Text(_)), matches!(delta, Delta::Finish(_)));
         self.drafts.add(attempt, delta, now);
+        let is_over = is_text && self.drafts.writing(attempt).is_some_and(Writing::is_finished);
+        if is_over {
+            // It has written far more than it was asked for and would go on.
+            self.end_writing(attempt, now, flights);
+            return;
+        }
         if is_text {
             self.tell(attempt, now, flights);
         }

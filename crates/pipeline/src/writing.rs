@@ -46,6 +46,16 @@ impl Writing {
         }
     }
 
+    /// Cuts the text to `most` bytes; whether there was anything to cut.
+    pub(crate) fn truncate(&mut self, most: usize) -> bool {
+        let is_longer = self.text.len() > most;
+        if is_longer {
+            let end = (0..=most).rev().find(|end| self.text.is_char_boundary(*end));
+            self.text.truncate(end.unwrap_or(0));
+        }
+        is_longer
+    }
+
     /// Whether the model said that it has finished, in whatever way.
     pub(crate) fn is_finished(&self) -> bool {
         self.finish.is_some()

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
-use deadline::{
-    Allotment, BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms,
-};
+use deadline::{BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms};
 use domain::{AppName, Filter, Language, RequestName};
 use normalize::QuestionError;
 use pipeline::{Reasoning, Request, Wants};
@@ -19,7 +17,7 @@ use crate::fields::Fields;
 use crate::knowledge::Pin;
 use crate::problem::{Code, Problem};
 use crate::received::Received;
-use crate::service::Service;
+use crate::service::{Allotted, Service};
 
 /// The most hits that a request may ask for.
 const MOST_HITS: u64 = 50;
@@ -35,6 +33,8 @@ pub(crate) struct Asked {
     pub(crate) request: Request,
     pub(crate) budget_requested: Option<Duration>,
     pub(crate) budget_total: Duration,
+    /// The calibration that the allotment comes from; 0 is the configuration.
+    pub(crate) calibration: u64,
     /// Whether the answer is wanted as an event stream.
     pub(crate) streams: bool,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn understand(
         .map_err(|error| wrong_question(&error))?;
     let normalize = began.elapsed();
 
-    let allotment = allotment(service, &app, &generation, wants);
+    let Allotted { allotment, calibration } = allotted(service, &app, &generation, wants);
     let sources = written.budget.into_iter().fold(from_headers, BudgetSources::and);
     let budget_total = sources.capped(allotment.total());
     let top_k =
@@ -96,6 +96,7 @@ pub(crate) async fn understand(
         },
         budget_requested: sources.requested(),
         budget_total,
+        calibration,
         streams: written.stream.unwrap_or_else(|| accepts_events(headers)),
     })
 }
@@ -145,9 +146,15 @@ fn reasoning(fields: &mut Fields) -> Result<Reasoning, Problem> {
 /// Whether `Accept` names event streams. `*/*` does not: JSON is what clients get that do not ask.
 fn accepts_events(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|range| {
-        let essence = range.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case("text/event-stream")
+    let mut ranges = values.flat_map(|value| value.split(','));
+    ranges.any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or_default();
+        let refused = parts.any(|part| {
+            let weight = part.strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+            weight.is_some_and(|weight| weight <= 0.0)
+        });
+        essence.eq_ignore_ascii_case("text/event-stream") && !refused
     })
 }
 
@@ -204,9 +211,11 @@ fn wrong_question(error: &QuestionError) -> Problem {
     Problem::new(code, error.to_string()).at("question")
 }
 
-fn allotment(service: &Service, app: &AppName, generation: &Generation, wants: Wants) -> Allotment {
+fn allotted(service: &Service, app: &AppName, generation: &Generation, wants: Wants) -> Allotted {
     match wants {
-        Wants::Answer => service.settings.shares.of(app, generation),
-        Wants::Passages => service.settings.search_allotment,
+        Wants::Answer => service.settings.shares.allotted(app, generation),
+        Wants::Passages => {
+            Allotted { allotment: service.settings.search_allotment, calibration: 0 }
+        }
     }
 }

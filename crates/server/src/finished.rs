@@ -136,7 +136,7 @@ impl Finished<'_> {
             degraded: degraded(&self.reasons),
             model: self.model.map(models),
             generation: request.generation.id().number,
-            calibration: 0,
+            calibration: self.asked.calibration,
             minimums: request.allotment.minimums(),
             trace: serde_json::to_string(self.trace).unwrap_or_default(),
             stages: self.stages.iter().map(|report| stage(*report, self.attempts)).collect(),

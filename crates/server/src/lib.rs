@@ -30,4 +30,4 @@ pub use knowledge::Knowledge;
 pub use problem::{Code, Problem};
 pub use router::router;
 pub use serve::{ServeError, bind, serve};
-pub use service::{Service, Settings, Shares};
+pub use service::{Allotted, Service, Settings, Shares};

@@ -34,8 +34,21 @@ pub trait Shares: Send + Sync + fmt::Debug {
     /// The shares of a request to `app` that `generation` answers.
     fn of(&self, app: &AppName, generation: &Generation) -> Allotment;
 
+    /// The same shares, with what they rest on.
+    fn allotted(&self, app: &AppName, generation: &Generation) -> Allotted {
+        Allotted { allotment: self.of(app, generation), calibration: 0 }
+    }
+
     /// The longest total of any app.
     fn longest(&self) -> Duration;
+}
+
+/// The shares of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allotted {
+    pub allotment: Allotment,
+    /// The calibration that they come from; 0 is the configuration.
+    pub calibration: u64,
 }
 
 /// One running server's parts. Shared by all requests.

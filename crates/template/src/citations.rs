@@ -9,6 +9,7 @@ use analysis::{Analyzer, Profile};
 use domain::{Citation, Passage, PassageId};
 use quick_cache::sync::Cache;
 
+pub use crate::marks::disarmed;
 use crate::{marks, part, sentence};
 
 /// The share of a sentence's content words that the passages it cites must have for it to be supported.
@@ -353,6 +354,7 @@ mod tests {
         check_text("[5] Tap it [1, 8].\n[4]", "Tap it [1].\n", &["Trash"]);
         check_text("タップします。[9]待ちます。", "タップします。待ちます。", &[]);
         check_text("Tap [Settings].", "Tap [Settings].", &[]);
+        check_text("A ［2］. B ［９］.", "A [1]. B.", &["Plans"]);
     }
 
     #[test]

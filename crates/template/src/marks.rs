@@ -1,4 +1,4 @@
-//! Citation marks in text: `[1]`, `[1, 2]`, `[1-3]`, and the full-width `【1】` some models write.
+//! Citation marks in text: `[1]`, `[1, 2]`, `[1-3]`, and the full-width `【1】` and `［1］` some models write.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct Mark {
 pub(crate) fn marks(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut at = 0;
-    while let Some(found) = text.get(at..).and_then(|rest| rest.find(['[', '【'])) {
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find(['[', '【', '［'])) {
         at += found;
         match mark_at(text, at) {
             Some(mark) => {
@@ -51,7 +51,7 @@ pub(crate) fn without(text: &str) -> String {
 }
 
 /// `text` with its own bracketed numbers in round brackets, so that they cannot be taken for citations.
-pub(crate) fn disarmed(text: &str) -> String {
+pub fn disarmed(text: &str) -> String {
     replaced(text, |_, inside| format!("({inside})"))
 }
 
@@ -61,7 +61,8 @@ fn replaced(text: &str, replacement: impl Fn(&Mark, &str) -> String) -> String {
     let mut at = 0;
     for mark in marks(text) {
         out.push_str(part(text, at..mark.range.start));
-        let inside = part(text, mark.range.clone()).trim_matches(['[', ']', '【', '】']);
+        let inside =
+            part(text, mark.range.clone()).trim_matches(['[', ']', '【', '】', '［', '］']);
         out.push_str(&replacement(&mark, inside));
         at = mark.range.end;
     }
@@ -71,11 +72,9 @@ fn replaced(text: &str, replacement: impl Fn(&Mark, &str) -> String) -> String {
 
 fn mark_at(text: &str, start: usize) -> Option<Mark> {
     let rest = text.get(start..)?;
-    let (inside, close) = if let Some(inside) = rest.strip_prefix('[') {
-        (inside, ']')
-    } else {
-        (rest.strip_prefix('【')?, '】')
-    };
+    let brackets = [('[', ']'), ('【', '】'), ('［', '］')];
+    let (inside, close) =
+        brackets.into_iter().find_map(|(open, close)| Some((rest.strip_prefix(open)?, close)))?;
     let list = part(inside, 0..inside.find(close)?);
     let numbers = numbers(list)?;
     let opened = rest.len() - inside.len();
@@ -101,8 +100,18 @@ fn numbers(list: &str) -> Option<Vec<u32>> {
 }
 
 fn number(digits: &str) -> Option<u32> {
-    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| digits.parse().unwrap_or(0))
+    let digits: Option<String> = digits.chars().map(ascii_digit).collect();
+    let digits = digits.filter(|digits| !digits.is_empty())?;
+    Some(digits.parse().unwrap_or(0))
+}
+
+/// `c` as an ASCII digit, if it is a digit of either width.
+fn ascii_digit(c: char) -> Option<char> {
+    match c {
+        '0'..='9' => Some(c),
+        '０'..='９' => char::from_digit(u32::from(c) - u32::from('０'), 10),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

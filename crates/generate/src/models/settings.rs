@@ -86,6 +86,9 @@ pub(super) fn resolved(
     Ok(capabilities)
 }
 
+/// The rules, the question and one short passage.
+const LEAST_INPUT_TOKENS: f64 = 500.0;
+
 fn input_token_limit(known: &ModelSettings) -> u64 {
     let is_known = *known != ModelSettings::default();
     if is_known { KNOWN_INPUT_TOKEN_LIMIT } else { INPUT_TOKEN_LIMIT }
@@ -117,6 +120,8 @@ fn check_ranges(model: &str, capabilities: &Capabilities) -> Result<(), ModelErr
     if let Some(most) = capabilities.max_output_tokens {
         within("max_output_tokens", f64::from(most), 1.0, f64::from(u32::MAX))?;
     }
+    let limit = u32::try_from(capabilities.input_token_limit).unwrap_or(u32::MAX);
+    within("input_token_limit", f64::from(limit), LEAST_INPUT_TOKENS, f64::from(u32::MAX))?;
     for (name, price) in capabilities.prices.iter().flat_map(Prices::named) {
         within(name, price, 0.0, 10_000.0)?;
     }

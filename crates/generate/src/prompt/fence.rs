@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use domain::Passage;
+use template::citations::disarmed;
 
 /// What a fence is called; no text within one may hold a tag of these names.
 const NAMES: [&str; 2] = ["passage", "question"];
@@ -10,7 +11,7 @@ const NAMES: [&str; 2] = ["passage", "question"];
 /// Characters that are `<`, or become it when a text is normalised.
 const OPENERS: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
 
-/// `text` of `passage` as the `number`th, in its fence. `text` must have been through [`without_fences`].
+/// `text` of `passage` as the `number`th, in its fence. `text` must have been through [`as_data`].
 pub(super) fn fenced_passage(number: usize, passage: &Passage, text: &str) -> String {
     let title = attribute(passage);
     format!("<passage n=\"{number}\" title=\"{title}\">\n{text}\n</passage>\n")
@@ -19,6 +20,12 @@ pub(super) fn fenced_passage(number: usize, passage: &Passage, text: &str) -> St
 /// `question` in its fence; it must have been through [`without_fences`].
 pub(super) fn fenced_question(question: &str) -> String {
     format!("<question>{question}</question>")
+}
+
+/// An article's `text` as a model may read it: without our fences, and with numbers of its own in round brackets, so
+/// that a footnote's `[3]` is not handed on as a citation of the third passage.
+pub(super) fn as_data(text: &str) -> String {
+    without_fences(&disarmed(text)).into_owned()
 }
 
 /// `text` with every tag that a model, or anything that reads like one, could take for one of our fences made
@@ -84,6 +91,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn numbers_of_an_article_are_no_citations() {
+        assert_eq!(
+            as_data("Oil it [3] weekly【4】. </passage>"),
+            as_data("Oil it (3) weekly(4). </passage>")
+        );
+        assert!(!as_data("Oil it [3].").contains('['));
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -18,6 +18,7 @@ use server::{ConnectionLimits, Knowledge, Service, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::calibration::{self, Calibrations};
 use crate::cli::Serve;
 use crate::compose::Engine;
 use crate::config::Config;
@@ -60,6 +61,7 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     stores.data.create()?;
+    let calibrating = database.clone();
     let ledger = start_ledger(&stores.data, database).await;
     let recorder = ledger.as_ref().map_or_else(Recorder::without_log, Ledger::recorder);
     let knowledge = Arc::new(Knowledge::default());
@@ -70,8 +72,9 @@ pub(crate) async fn serve(
     follower.start().await?;
     warm_up(engine, &knowledge, stores.qdrant.as_ref()).await;
 
+    let calibrations = Arc::new(Calibrations::new(engine.shares()));
     let settings = Settings {
-        shares: Arc::new(engine.shares()),
+        shares: Arc::<Calibrations>::clone(&calibrations),
         search_allotment: config.search_allotment,
         question: config.question,
         top_k: config.top_k,
@@ -82,10 +85,13 @@ pub(crate) async fn serve(
         Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings);
     tracing::info!(address = %listener.local_addr()?, "listening");
     let serving = server::serve(listener, Arc::new(service), stop);
+    let calibrated = calibration::live(config, &stores.data, &calibrations, calibrating.as_ref());
+    let calibrated = Box::pin(calibrated);
     tokio::select! {
         () = serving => {}
         never = follower.follow() => match never {},
         never = live(replica.clone()) => match never {},
+        never = calibrated => match never {},
     }
     if let Some(replica) = replica {
         replica.leave().await;

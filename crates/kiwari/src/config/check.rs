@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 use super::embedder::EmbedderChoice;
-use super::file::{Breaker, File, Generate, Qdrant};
+use super::file::{self, Breaker, File, Generate, Qdrant};
 use super::secrets::Secrets;
 use super::shares::ConfiguredShares;
 
@@ -45,9 +45,19 @@ pub(crate) struct Config {
     pub(crate) passage_prefix: String,
     pub(crate) ask_for_dimensions: bool,
     pub(crate) breaker: Breaker,
+    pub(crate) calibration: Calibration,
     pub(crate) secrets: Secrets,
     pub(crate) search_allotment: Allotment,
     written: File,
+}
+
+/// Whether and when shares are calibrated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calibration {
+    /// How often what has been applied is looked for; `None`: never.
+    pub(crate) look_every: Option<Duration>,
+    /// Since midnight UTC; `None`: servers do not calibrate by themselves.
+    pub(crate) daily_at: Option<Duration>,
 }
 
 /// The search per keystroke keeps little back: its response is small, and it is local.
@@ -84,6 +94,7 @@ impl Config {
             passage_prefix: file.embed.passage_prefix.clone(),
             ask_for_dimensions: file.embed.ask_for_dimensions,
             breaker: file.upstream.breaker,
+            calibration: Calibration::check(&file.calibration)?,
             secrets,
             search_allotment,
             written: file,
@@ -94,6 +105,33 @@ impl Config {
     pub(crate) fn to_toml(&self) -> String {
         toml::to_string_pretty(&self.written).expect("what was read as TOML can be written as TOML")
     }
+}
+
+impl Calibration {
+    fn check(written: &file::Calibration) -> Result<Self, ConfigError> {
+        let look_every = written.look_every.0;
+        if look_every.is_zero() {
+            return Err(invalid("calibration.look_every", "must be more than 0s".to_owned()));
+        }
+        let daily_at = match written.daily_at.as_str() {
+            "" => None,
+            text => Some(time_of_day(text).ok_or_else(|| {
+                let message = "must be a time of day such as 03:30, or empty";
+                invalid("calibration.daily_at", message.to_owned())
+            })?),
+        };
+        Ok(Self { look_every: written.follow.then_some(look_every), daily_at })
+    }
+}
+
+/// `HH:MM` since midnight.
+fn time_of_day(text: &str) -> Option<Duration> {
+    let (hours, minutes) = text.split_once(':')?;
+    let number = |text: &str, below: u64| -> Option<u64> {
+        let is_plain = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|number| is_plain && *number < below)
+    };
+    Some(Duration::from_secs(number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
 }
 
 fn positive(key: &str, number: usize) -> Result<(), ConfigError> {

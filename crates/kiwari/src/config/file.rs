@@ -26,6 +26,7 @@ pub(crate) struct File {
     pub(crate) generate: Generate,
     pub(crate) embed: Embed,
     pub(crate) upstream: Upstream,
+    pub(crate) calibration: Calibration,
     pub(crate) models: BTreeMap<String, ModelSettings>,
     pub(crate) search: Search,
     pub(crate) apps: BTreeMap<AppName, App>,
@@ -122,6 +123,14 @@ pub(crate) struct Embed {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
     pub(crate) breaker: Breaker,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Calibration {
+    pub(crate) follow: bool,
+    pub(crate) look_every: Written,
+    pub(crate) daily_at: String,
 }
 
 /// What a breaker is allowed to do.

@@ -256,6 +256,12 @@ mod tests {
         refused(with_environment(&[("KIWARI__SERVER__PUBLIC", "maybe")]), "server.public");
         refused(with_file("[answer]\ntop_k = 0"), "answer.top_k");
         refused(with_file("[question]\nlongest = 0"), "question.longest");
+        refused(with_file("[calibration]\nlook_every = \"0s\""), "calibration.look_every");
+        for time in ["24:00", "3:30", "03:60", "03.30", "+3:30"] {
+            let file = format!("[calibration]\ndaily_at = \"{time}\"");
+            refused(with_file(&file), "calibration.daily_at");
+        }
+        assert!(with_file("[calibration]\ndaily_at = \"03:30\"").is_ok());
     }
 
     #[test]

@@ -16,4 +16,4 @@ pub(crate) use check::{Config, LogFormat};
 pub(crate) use embedder::{EmbedProvider, EmbedderChoice, RemoteEmbedder};
 pub(crate) use file::{Breaker, Generate, Provider};
 pub(crate) use layers::{ConfigError, Sources, load};
-pub(crate) use shares::ConfiguredShares;
+pub(crate) use shares::{ConfiguredShares, Kind};

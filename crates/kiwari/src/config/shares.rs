@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use deadline::{Allotment, Minimums};
 use domain::AppName;
+use ledger::calibration::Values;
 use search::Generation;
 
 use super::ConfigError;
 use super::check::invalid;
-use super::duration::Share;
+use super::duration::{Share, Written};
 use super::file::{Budget, File};
 
 /// What of a request's stages is remote, and whether a model writes.
@@ -37,8 +38,23 @@ impl Kind {
     #[cfg(test)]
     pub(crate) const EMBEDDED: Self =
         Self { remote_embedder: false, remote_vectors: false, writes: false };
+    /// Every kind there is.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::of(false, false, false),
+        Self::of(false, false, true),
+        Self::of(false, true, false),
+        Self::of(false, true, true),
+        Self::of(true, false, false),
+        Self::of(true, false, true),
+        Self::of(true, true, false),
+        Self::of(true, true, true),
+    ];
     /// The most demanding kind.
     const REMOTE: Self = Self { remote_embedder: true, remote_vectors: true, writes: true };
+
+    const fn of(remote_embedder: bool, remote_vectors: bool, writes: bool) -> Self {
+        Self { remote_embedder, remote_vectors, writes }
+    }
 }
 
 impl ConfiguredShares {
@@ -81,24 +97,46 @@ impl ConfiguredShares {
         totals.fold(self.default.total.0, Duration::max)
     }
 
-    /// The shares of a request to `app` that `generation` answers.
-    pub(crate) fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
-        let kind = Kind {
+    /// The same, with what has been calibrated over what is configured: minimums of what is remote, and cut-offs.
+    ///
+    /// # Errors
+    ///
+    /// The calibration is none for this configuration.
+    pub(crate) fn calibrated(
+        &self,
+        app: &AppName,
+        kind: Kind,
+        values: &Values,
+    ) -> Result<Allotment, deadline::AllotmentError> {
+        let budget = self.apps.get(app).unwrap_or(&self.default);
+        let ms = Duration::from_millis;
+        let share = |configured: Share, is_remote: bool, calibrated: Option<u64>| {
+            calibrated.filter(|_| is_remote).map_or(configured, |least| Share::Fixed(ms(least)))
+        };
+        let minimums = values.minimums;
+        let budget = Budget {
+            embed: share(budget.embed, kind.remote_embedder, minimums.embed_ms),
+            vector: share(budget.vector, kind.remote_vectors, minimums.vector_ms),
+            generate: share(budget.generate, kind.writes, minimums.generate_ms),
+            retrieval_cutoff: Written(ms(values.retrieval_cutoff_ms)),
+            first_token_cutoff: Written(ms(values.first_token_cutoff_ms)),
+            ..budget.clone()
+        };
+        allotment(&budget, kind)
+    }
+
+    /// What kind of request `generation` answers in this process.
+    pub(crate) fn kind(&self, generation: &Generation) -> Kind {
+        Kind {
             remote_embedder: !generation.embedder().is_local(),
             remote_vectors: generation.vectors().is_remote(),
             writes: self.writes,
-        };
-        self.of_app(Some(app), kind)
-    }
-}
-
-impl server::Shares for ConfiguredShares {
-    fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
-        self.of(app, generation)
+        }
     }
 
-    fn longest(&self) -> Duration {
-        self.longest()
+    /// The shares of a request to `app` that `generation` answers.
+    pub(crate) fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
+        self.of_app(Some(app), self.kind(generation))
     }
 }
 

@@ -18,6 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) async fn examine(config: &Config, engine: &Engine) -> Vec<Check> {
     let Some(models) = engine.models() else {
+        let names_model = !config.generate.model.is_empty();
+        if engine.apis.openai.is_some() && !names_model && config.generate.provider != Provider::Off
+        {
+            let detail = "OPENAI_API_KEY or OPENAI_BASE_URL is set, but generate.model names no model to ask";
+            return vec![Check::warning("answering model", detail)];
+        }
         let why = match config.generate.provider {
             Provider::Off => "generate.provider is off",
             Provider::Auto | Provider::Gemini | Provider::Openai => {

@@ -44,7 +44,7 @@ pub struct New<'a> {
     pub unless_since: Option<SystemTime>,
 }
 
-/// The newest calibration of one app, as it lies in the database.
+/// A calibration, as it lies in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     /// From 1.
@@ -68,11 +68,19 @@ const POSTGRES_APPLY: &str = "
                        WHERE app = $1 AND created_by = $3 AND created_at >= ledger_moment($7))
     RETURNING number";
 
+/// Calibrations of one app that are looked at: where the newest cannot be used, the one before it may be.
+const FEW: i64 = 5;
+
 const SQLITE_NEWEST: &str = "
-    SELECT number, app, calibrated FROM calibration
-    WHERE number IN (SELECT max(number) FROM calibration GROUP BY app)";
+    SELECT number, app, calibrated FROM (
+        SELECT number, app, calibrated, row_number() OVER (PARTITION BY app ORDER BY number DESC) AS age
+        FROM calibration)
+    WHERE age <= ?1 ORDER BY number DESC";
 const POSTGRES_NEWEST: &str = "
-    SELECT DISTINCT ON (app) number, app, calibrated::text FROM calibration ORDER BY app, number DESC";
+    SELECT number, app, calibrated FROM (
+        SELECT number, app, calibrated::text, row_number() OVER (PARTITION BY app ORDER BY number DESC) AS age
+        FROM calibration) AS aged
+    WHERE age <= $1 ORDER BY number DESC";
 
 /// Applies a calibration and gives its number; `None` if somebody was there before.
 ///
@@ -99,7 +107,7 @@ pub async fn apply(source: &Source, new: New<'_>) -> Result<Option<u64>, Calibra
     Ok(number.and_then(|number| u64::try_from(number).ok()))
 }
 
-/// The newest calibration of every app.
+/// The newest few calibrations of every app, newest first.
 ///
 /// # Errors
 ///
@@ -107,10 +115,12 @@ pub async fn apply(source: &Source, new: New<'_>) -> Result<Option<u64>, Calibra
 pub async fn newest(source: &Source) -> Result<Vec<Applied>, CalibrationError> {
     let rows: Vec<(i64, String, String)> = match source {
         Source::Sqlite(store) => {
-            let query = sqlx::query_as(SQLITE_NEWEST);
+            let query = sqlx::query_as(SQLITE_NEWEST).bind(FEW);
             query.fetch_all(store.pool()).await.map_err(LedgerError::Read)?
         }
-        Source::Postgres(pool) => in_time(sqlx::query_as(POSTGRES_NEWEST).fetch_all(pool)).await?,
+        Source::Postgres(pool) => {
+            in_time(sqlx::query_as(POSTGRES_NEWEST).bind(FEW).fetch_all(pool)).await?
+        }
     };
     let applied = |(number, app, calibrated)| {
         Some(Applied { number: u64::try_from(number).ok()?, app, calibrated })

@@ -142,7 +142,7 @@ fn written(script: Writing, begins: u64, end: u64) -> (Option<AnswerKind>, Optio
         Writing::SlowStart => (None, Some("timeout")),
         Writing::Declined => (None, Some("declined")),
         Writing::Blocked => (None, Some("blocked")),
-        Writing::Truncated => (Some(AnswerKind::Partial), Some("truncated")),
+        Writing::Truncated | Writing::Runaway => (Some(AnswerKind::Partial), Some("truncated")),
         Writing::Endless => (Some(AnswerKind::Partial), Some("timeout")),
         Writing::Stalled => (None, Some("timeout")),
         Writing::Failing | Writing::Flaky | Writing::Silent => (None, Some("error")),

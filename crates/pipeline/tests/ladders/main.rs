@@ -46,5 +46,5 @@ fn every_mix_of_behaviours_gives_the_expected_answer_in_time() {
         check(&world, case);
         count += 1;
     }
-    assert_eq!(count, 9 * 4 * 6 * 5 * 15);
+    assert_eq!(count, 9 * 4 * 6 * 5 * 16);
 }

@@ -70,6 +70,8 @@ pub(crate) enum Writing {
     Blocked,
     /// Is cut by its token cap in the second sentence.
     Truncated,
+    /// Writes on and on.
+    Runaway,
     /// Ends well, but its stream stays open.
     Lingering,
     /// The first call is silent, later ones write well.
@@ -98,7 +100,7 @@ impl Vectors {
 }
 
 impl Writing {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Absent,
         Self::Prompt,
         Self::Endless,
@@ -112,6 +114,7 @@ impl Writing {
         Self::Declined,
         Self::Blocked,
         Self::Truncated,
+        Self::Runaway,
         Self::Lingering,
         Self::SlowStart,
     ];
@@ -239,6 +242,12 @@ impl Generator for ScriptedModel {
             Writing::Blocked => {
                 vec![first(), text("A link"), Err(fault(FaultKind::Blocked))]
             }
+            Writing::Runaway => {
+                vec![
+                    first(),
+                    text(&"A link to reset the password arrives by mail. [1] ".repeat(2000)),
+                ]
+            }
             Writing::Truncated => {
                 vec![first(), text("A link"), Ok(Delta::Finish(FinishReason::Length))]
             }
@@ -268,6 +277,7 @@ impl Generator for ScriptedModel {
             | Writing::Declined
             | Writing::Blocked
             | Writing::Truncated
+            | Writing::Runaway
             | Writing::SlowStart
             | Writing::Flaky => paced.boxed(),
         }

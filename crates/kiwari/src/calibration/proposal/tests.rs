@@ -1,0 +1,138 @@
+//! Proposals from a field day that was logged by hand.
+
+use ledger::calibration::{Ended, Observed, PastCall, PastRequest, speed_at};
+use simulator::{Draws, GenerateDraw, Key, LIGHTER_SCALE, Physics, Profile};
+
+use super::*;
+use crate::config::{Sources, load};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// What would have been logged: `took`, or a cut after `limit`.
+fn observed(took: Duration, limit: Duration) -> Observed {
+    let ended = if took <= limit { Ended::Done } else { Ended::Cut };
+    Observed { took: took.min(limit), ended }
+}
+
+fn call(model: &str, attempt: u32, draw: GenerateDraw, limit: Duration) -> PastCall {
+    let Observed { took, ended } = observed(draw.whole, limit);
+    PastCall {
+        model: model.to_owned(),
+        attempt,
+        first_token: Some(draw.first_token).filter(|first_token| *first_token <= took),
+        took,
+        ended,
+        text_tokens: Some(100),
+    }
+}
+
+/// A day of the field profile, logged by a server that gives retrieval two seconds and everything four.
+/// Where no first token comes within 1,200 ms, a lighter model is called beside, and the faster one counts.
+fn field_request(draws: &Draws, number: u64) -> PastRequest {
+    let key = Key::marker(number);
+    let embed = observed(draws.embed(&key), ms(2000));
+    let vector =
+        (embed.ended == Ended::Done).then(|| observed(draws.vector(&key), ms(2000) - embed.took));
+    let retrieved = embed.took + vector.map_or(Duration::ZERO, |vector| vector.took);
+    let left = ms(3950) - retrieved;
+    let first = draws.generate(&key, Physics::Split, 1.0);
+    let second_key = key.attempt(2).lighter("light");
+    let second = draws.generate(&second_key, Physics::Split, LIGHTER_SCALE);
+    let is_replaced = first.first_token > ms(1200);
+    let ends = if is_replaced { first.whole.min(ms(1200) + second.whole) } else { first.whole };
+    let until = ends.min(left);
+    let mut calls = vec![call("main", 1, first, until)];
+    if is_replaced {
+        calls.push(call("light", 2, second, until - ms(1200)));
+    }
+    PastRequest {
+        received_at_us: 0,
+        keyword: Some(observed(ms(2), ms(2000))),
+        embed: Some(embed),
+        vector,
+        generate: Some(observed(ends, left)),
+        lacked_time: false,
+        calls,
+    }
+}
+
+fn field(requests: u64) -> History {
+    let draws = Draws::new(11, Profile::Field);
+    let requests = (0..requests).map(|number| field_request(&draws, number)).collect::<Vec<_>>();
+    History { answered: requests.len() as u64, requests }
+}
+
+fn proposed(history: &History) -> Result<Proposal, Refusal> {
+    let config = load(&Sources::default()).unwrap();
+    let app = AppName::default_app();
+    propose(&config, &app, history, None)
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, within: f64) {
+    assert!((found / expected - 1.0).abs() <= within, "{found} is not near {expected}");
+}
+
+#[test]
+fn the_fields_percentiles_are_found_again_although_much_was_cut() {
+    let proposal = proposed(&field(20_000)).unwrap();
+    let [embed, vector, generate] = proposal.stages.map(|line| line.evidence.unwrap());
+    near(embed.p50.ms, 350.0, 0.03);
+    near(embed.p95.ms, 900.0, 0.03);
+    near(vector.p50.ms, 400.0, 0.03);
+    near(vector.p95.ms, 1800.0, 0.05);
+    assert!(vector.cut > 0.05, "{vector:?}");
+    near(generate.p50.ms, 800.0, 0.03);
+    // The lighter model takes the tail off.
+    assert!(generate.p95.ms < 2500.0, "{generate:?}");
+    let main = speed_at(&proposal.values.speeds, "main", 0).unwrap();
+    assert_eq!((main.hour, main.n), (Some(0), 20_000));
+    near(main.first_token_ms, 400.0, 0.03);
+}
+
+#[test]
+fn what_is_proposed_fits_and_never_lowers_what_was_cut_too_often() {
+    let proposal = proposed(&field(5000)).unwrap();
+    let [embed, vector, generate] = proposal.stages;
+    let sum = embed.proposed_ms + vector.proposed_ms + generate.proposed_ms;
+    assert!(sum + 50 <= 4000, "{proposal:?}");
+    assert!(vector.proposed_ms >= 600 && vector.remark.is_some(), "{vector:?}");
+    let outlook = proposal.outlook.unwrap();
+    assert!(outlook.proposed.complete >= outlook.today.complete - 0.01, "{outlook:?}");
+    assert!(outlook.proposed.extra_calls <= 0.16, "{outlook:?}");
+    let config = load(&Sources::default()).unwrap();
+    let kind = Kind { remote_embedder: true, remote_vectors: true, writes: true };
+    let shares = config.shares.calibrated(&proposal.app, kind, &proposal.values).unwrap();
+    assert_eq!(in_order(shares.minimums()).map(super::ms), proposal.stages.map(|l| l.proposed_ms));
+}
+
+/// The shares that an independent simulation of the same latencies gives for today's cut-offs.
+#[test]
+fn the_expectation_is_that_of_the_field() {
+    let outlook = proposed(&field(10_000)).unwrap().outlook.unwrap();
+    let close = |found: f64, expected: f64| (found - expected).abs() < 0.015;
+    assert!(close(outlook.today.complete, 0.997), "{outlook:?}");
+    assert!(close(outlook.today.semantic, 0.923), "{outlook:?}");
+    assert!(close(outlook.today.extra_calls, 0.121), "{outlook:?}");
+    let [more, most] = outlook.larger;
+    assert!(more.semantic > outlook.proposed.semantic && most.semantic > more.semantic);
+    let all = outlook.today.complete + outlook.today.partial + outlook.today.template;
+    assert!((all - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn too_few_answers_are_refused_with_what_is_missing() {
+    let refused = proposed(&field(150)).unwrap_err();
+    assert_eq!(refused, Refusal::Thin { app: AppName::default_app(), found: 150 });
+    assert!(refused.to_string().contains("50 more are needed"), "{refused}");
+    assert!(proposed(&field(200)).is_ok());
+    // Answers that nothing remote took part in do not count.
+    let local = PastRequest { vector: Some(observed(ms(3), ms(600))), ..PastRequest::default() };
+    let history = History { answered: 1000, requests: vec![local; 1000] };
+    assert_eq!(
+        proposed(&history).unwrap_err(),
+        Refusal::Thin { app: AppName::default_app(), found: 0 }
+    );
+}
