@@ -67,7 +67,6 @@ pub(crate) async fn index_folder(
     let holder = holder("kiwari index");
     let summary =
         ingest::run(stores, job, &holder, &move |at| progress(Step::Indexing(at))).await?;
-    stores.catalog.close().await;
     Ok(Indexed { summary, files_seen, empty, problems })
 }
 

@@ -39,6 +39,7 @@ pub(crate) async fn run(config: &Config, arguments: &Index) -> anyhow::Result<Ex
     )
     .await;
     bar.clear();
+    stores.catalog.close().await;
     let indexed = indexed?;
     if arguments.json {
         output::json(&Report::of(&indexed))?;
