@@ -178,6 +178,10 @@ def main():
         in_venv(arguments.venv)
     for name in [name for name in os.environ if "PROXY" in name.upper()]:
         del os.environ[name]
+    try:
+        faults(arguments.base, {})
+    except OSError as error:
+        sys.exit(f"no simulator at {arguments.base} ({error}): start `kiwari simulate`, or name another with --base")
     for version in ("v1", "v1beta"):
         check_gemini(arguments.base, version)
     for path in ("/v1", "/v1beta/openai/"):
