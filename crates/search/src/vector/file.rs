@@ -24,6 +24,10 @@ const BLOCK_ROWS: u32 = 4096;
 const LEAST_CANDIDATES: usize = 100;
 const CANDIDATES_PER_HIT: usize = 5;
 
+/// Where there are no more rows than this for each candidate, their exact cosines are computed at once: that takes
+/// no longer than picking the candidates by their codes.
+const ROWS_PER_CANDIDATE: usize = 4;
+
 /// The vectors of one generation, immutable. Opening verifies every byte's checksum, which also brings the
 /// file into memory, so that the first search is as fast as the others.
 pub struct VectorFile {
@@ -137,17 +141,31 @@ impl VectorFile {
         k: usize,
         cancel: &CancelFlag,
     ) -> Vec<Neighbour> {
-        if vector.dimensions() != self.dimensions() || k == 0 {
+        if vector.dimensions() != self.dimensions() || k == 0 || cancel.is_raised() {
             return Vec::new();
         }
         let limit = k.saturating_mul(CANDIDATES_PER_HIT).max(LEAST_CANDIDATES);
-        let Some(candidates) = self.candidates(vector, filter, limit, cancel) else {
-            return Vec::new();
+        let few = self.len() <= limit.saturating_mul(ROWS_PER_CANDIDATE);
+        let rows = if few {
+            Some(self.admitted(0..self.rows, &Admission::of(filter, &self.labels)))
+        } else {
+            self.candidates(vector, filter, limit, cancel)
         };
-        let mut candidates = self.rescored(vector, candidates);
-        candidates.sort_unstable_by(|a, b| b.cmp(a));
-        candidates.truncate(k);
-        candidates
+        self.nearest_of(&rows.unwrap_or_default(), vector, k)
+    }
+
+    /// The at most `k` nearest of these rows by their exact cosines.
+    fn nearest_of(&self, rows: &[u32], vector: &Vector, k: usize) -> Vec<Neighbour> {
+        let cosines = float_products(vector.as_slice(), self.floats(), rows);
+        let mut best = Best::of(k);
+        for (row, cosine) in rows.iter().zip(cosines) {
+            if best.may_keep(cosine) {
+                best.offer(Candidate { score: cosine, passage: self.id(*row), row: *row });
+            }
+        }
+        let mut nearest: Vec<_> = best.into_candidates().collect();
+        nearest.sort_unstable_by(|a, b| b.cmp(a));
+        nearest
             .iter()
             .map(|best| Neighbour { passage: best.passage, cosine: best.score })
             .collect()
@@ -161,14 +179,14 @@ impl VectorFile {
         Vector::from_unit(self.floats()[start..][..self.dimensions()].to_vec())
     }
 
-    /// The `limit` best admitted rows by their codes; `None` when cancelled.
+    /// The `limit` best admitted rows by their codes, in no order; `None` when cancelled.
     fn candidates(
         &self,
         vector: &Vector,
         filter: &Filter,
         limit: usize,
         cancel: &CancelFlag,
-    ) -> Option<Best> {
+    ) -> Option<Vec<u32>> {
         let query = Codes::of(vector.as_slice());
         let admission = Admission::of(filter, &self.labels);
         let mut best = Best::of(limit);
@@ -182,7 +200,7 @@ impl VectorFile {
             self.offer(&mut best, &query, &admitted);
             first = end;
         }
-        Some(best)
+        Some(best.into_candidates().map(|candidate| candidate.row).collect())
     }
 
     fn admitted(&self, rows: Range<u32>, admission: &Admission) -> Vec<u32> {
@@ -202,15 +220,6 @@ impl VectorFile {
                 best.offer(Candidate { score, passage: self.id(*row), row: *row });
             }
         }
-    }
-
-    /// The same rows with their exact cosines.
-    fn rescored(&self, vector: &Vector, candidates: Best) -> Vec<Candidate> {
-        let mut candidates: Vec<_> = candidates.into_candidates().collect();
-        let rows: Vec<u32> = candidates.iter().map(|candidate| candidate.row).collect();
-        let cosines = float_products(vector.as_slice(), self.floats(), &rows);
-        candidates.iter_mut().zip(cosines).for_each(|(candidate, cosine)| candidate.score = cosine);
-        candidates
     }
 
     fn dimensions(&self) -> usize {

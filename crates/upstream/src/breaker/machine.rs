@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::window::Window;
 use super::{BreakerCause, BreakerState, Outcome};
 
-/// Between two probes of an upstream that failed.
+/// Between two probes of an upstream that failed. One that works is followed at once.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 /// Probes that must work before all calls go through again.
@@ -39,16 +39,18 @@ enum Phase {
 struct Open {
     cause: BreakerCause,
     next_probe: Instant,
-    probing: bool,
     /// Probes that must still work.
     wanted: u32,
+    /// Of probes let through before then it is known better already.
+    known_since: Instant,
 }
 
 /// How a call was let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     number: u64,
-    probe: bool,
+    /// When it was let through as a probe.
+    probe: Option<Instant>,
 }
 
 /// A call that is not made.
@@ -83,22 +85,21 @@ impl Breaker {
     pub(crate) fn admit(&mut self, now: Instant) -> Result<Pass, Refusal> {
         let number = self.number;
         let open = match &mut self.phase {
-            Phase::Closed(_) => return Ok(Pass { number, probe: false }),
+            Phase::Closed(_) => return Ok(Pass { number, probe: None }),
             Phase::Open(open) => open,
         };
-        if open.probing || now < open.next_probe {
-            let wait = open.next_probe.saturating_duration_since(now);
-            let again_in = if open.probing { wait.max(PROBE_EVERY) } else { wait };
+        if now < open.next_probe {
+            let again_in = open.next_probe.saturating_duration_since(now);
             return Err(Refusal { cause: open.cause, again_in });
         }
-        open.probing = true;
+        // Not only once that one has ended: it may hang for as long as its deadline lets it.
         open.next_probe = now + PROBE_EVERY;
-        Ok(Pass { number, probe: true })
+        Ok(Pass { number, probe: Some(now) })
     }
 
     /// The pass of a call that is made though it should not be; its end says nothing.
     pub(crate) fn beside(&self) -> Pass {
-        Pass { number: self.number, probe: false }
+        Pass { number: self.number, probe: None }
     }
 
     /// Takes note of how a call ended.
@@ -111,11 +112,14 @@ impl Breaker {
         if let Outcome::Failed { asked: Some(wish) } = outcome {
             self.heed(now + wish.min(LONGEST_WISH));
         }
-        match &self.phase {
-            Phase::Closed(_) => self.conclude_closed(pass, outcome, now),
+        match (&self.phase, pass.probe) {
+            (Phase::Closed(_), _) => self.conclude_closed(pass, outcome, now),
+            (Phase::Open(open), Some(since)) if pass.number == self.number => {
+                let news = since >= open.known_since;
+                news.then(|| self.conclude_probe(outcome, now)).flatten()
+            }
             // Calls from before it opened end in their time, and change nothing else.
-            Phase::Open(_) if !pass.probe || pass.number != self.number => None,
-            Phase::Open(_) => self.conclude_probe(outcome, now),
+            (Phase::Open(_), _) => None,
         }
     }
 
@@ -148,10 +152,8 @@ impl Breaker {
             Outcome::Quota => Some(self.open(BreakerCause::Quota, now)),
             Outcome::Failed { .. } => self.probe_failed(now),
             Outcome::Worked => self.probe_worked(now),
-            Outcome::Unknown => {
-                self.free_probe();
-                None
-            }
+            // The next one's time comes.
+            Outcome::Unknown => None,
         }
     }
 
@@ -162,7 +164,7 @@ impl Breaker {
         };
         let next_probe = (now + pause).max(self.asked_until);
         self.number += 1;
-        self.phase = Phase::Open(Open { cause, next_probe, probing: false, wanted });
+        self.phase = Phase::Open(Open { cause, next_probe, wanted, known_since: now });
         Change::Opened(cause)
     }
 
@@ -172,26 +174,20 @@ impl Breaker {
         if open.cause != BreakerCause::Failures {
             return Some(self.open(BreakerCause::Failures, now));
         }
-        open.probing = false;
         open.wanted = PROBES_TO_CLOSE;
         None
     }
 
     fn probe_worked(&mut self, now: Instant) -> Option<Change> {
         let Phase::Open(open) = &mut self.phase else { return None };
-        open.probing = false;
         open.wanted = open.wanted.saturating_sub(1);
         if open.wanted > 0 {
+            open.known_since = now;
+            open.next_probe = now.max(self.asked_until);
             return None;
         }
         self.number += 1;
         self.phase = Phase::Closed(Window::new(now));
         Some(Change::Closed)
-    }
-
-    fn free_probe(&mut self) {
-        if let Phase::Open(open) = &mut self.phase {
-            open.probing = false;
-        }
     }
 }

@@ -112,15 +112,17 @@ fn calls_that_tell_nothing_are_not_counted() {
 }
 
 #[test]
-fn one_probe_a_second_goes_through_and_three_that_work_close_it() {
+fn one_probe_a_second_goes_through_until_three_in_a_row_have_worked() {
     let mut script = Script::opened(None);
     script.refuses(0, BreakerCause::Failures, 1000);
     script.refuses(999, BreakerCause::Failures, 1);
-    assert_eq!(script.call(1000, Outcome::Worked), None);
+    assert_eq!(script.call(1000, FAILED), None);
     script.refuses(1001, BreakerCause::Failures, 999);
+    // What works is followed at once.
+    assert_eq!(script.call(2000, Outcome::Worked), None);
     assert_eq!(script.call(2000, Outcome::Worked), None);
     assert_eq!(script.breaker.state(), BreakerState::Open(BreakerCause::Failures));
-    assert_eq!(script.call(3000, Outcome::Worked), Some(Change::Closed));
+    assert_eq!(script.call(2001, Outcome::Worked), Some(Change::Closed));
     assert_eq!(script.breaker.state(), BreakerState::Closed);
     script.calls(9, 3000, FAILED);
 }
@@ -129,21 +131,37 @@ fn one_probe_a_second_goes_through_and_three_that_work_close_it() {
 fn a_probe_that_fails_starts_the_count_again() {
     let mut script = Script::opened(None);
     script.call(1000, Outcome::Worked);
-    script.call(2000, Outcome::Worked);
-    assert_eq!(script.call(3000, FAILED), None);
-    script.call(4000, Outcome::Worked);
-    script.call(5000, Outcome::Worked);
-    assert_eq!(script.call(6000, Outcome::Worked), Some(Change::Closed));
+    script.call(1001, Outcome::Worked);
+    assert_eq!(script.call(1002, FAILED), None);
+    script.refuses(1003, BreakerCause::Failures, 999);
+    script.call(2002, Outcome::Worked);
+    script.call(2003, Outcome::Worked);
+    assert_eq!(script.call(2004, Outcome::Worked), Some(Change::Closed));
 }
 
 #[test]
-fn there_is_one_probe_at_a_time_and_a_dropped_one_gives_its_place_back() {
+fn a_probe_that_hangs_does_not_keep_the_next_ones_waiting() {
     let mut script = Script::opened(None);
-    let probe = script.admit(1000).unwrap();
-    script.refuses(1100, BreakerCause::Failures, 1000);
-    script.refuses(9000, BreakerCause::Failures, 1000);
-    script.end(probe, 9000, Outcome::Unknown);
-    assert_eq!(script.call(9000, Outcome::Worked), None);
+    let hung = [1000, 2000, 3000].map(|ms| script.admit(ms).unwrap());
+    script.refuses(3001, BreakerCause::Failures, 999);
+    let [cut, failed, worked] = hung;
+    assert_eq!(script.end(cut, 3500, Outcome::Unknown), None);
+    script.refuses(3501, BreakerCause::Failures, 499);
+    assert_eq!(script.end(worked, 3600, Outcome::Worked), None);
+    // What was asked before that tells nothing new.
+    assert_eq!(script.end(failed, 3700, FAILED), None);
+    assert_eq!(script.call(3700, Outcome::Worked), None);
+    assert_eq!(script.call(3701, Outcome::Worked), Some(Change::Closed));
+}
+
+#[test]
+fn one_probe_at_a_time_follows_what_works() {
+    let mut script = Script::opened(None);
+    assert_eq!(script.call(1000, Outcome::Worked), None);
+    let following = script.admit(1001).unwrap();
+    script.refuses(1002, BreakerCause::Failures, 999);
+    assert_eq!(script.end(following, 1100, Outcome::Worked), None);
+    assert_eq!(script.call(1100, Outcome::Worked), Some(Change::Closed));
 }
 
 #[test]
@@ -164,8 +182,8 @@ fn calls_from_before_it_closed_do_not_open_it_again() {
     let early: Vec<Pass> = (0..10).map(|_| script.admit(0).unwrap()).collect();
     script.calls(9, 0, FAILED);
     assert_eq!(script.call(0, FAILED), OPENED);
-    for ms in [1000, 2000, 3000] {
-        script.call(ms, Outcome::Worked);
+    for _probe in 0..3 {
+        script.call(3000, Outcome::Worked);
     }
     for pass in early {
         assert_eq!(script.end(pass, 3001, FAILED), None);
