@@ -53,6 +53,12 @@ impl Database {
         rest.split('/').next().expect("host:port").to_owned()
     }
 
+    /// The rows that `sql` asks for, columns apart by `|`.
+    #[must_use]
+    pub fn rows(&self, sql: &str) -> Vec<String> {
+        psql(&self.url(), sql).lines().map(str::to_owned).collect()
+    }
+
     /// The one number that `sql` asks for.
     #[must_use]
     pub fn number(&self, sql: &str) -> u64 {
@@ -62,11 +68,13 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        psql(&self.server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+        let _nothing =
+            psql(&self.server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }
 
-fn psql(url: &str, sql: &str) -> String {
+/// What plain `psql` prints of `sql`: columns apart by `|`, no headings.
+pub(crate) fn psql(url: &str, sql: &str) -> String {
     let output = Command::new("psql")
         .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql])
         .output()

@@ -83,6 +83,15 @@ impl Server {
         assert!(sent.success());
     }
 
+    /// Kills it here and now, without a process of its own for that.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a child can be killed");
+    }
+
     /// Waits for its end, then gives its status and every log line.
     ///
     /// # Panics

@@ -11,6 +11,8 @@ pub struct StandIn {
     child: Child,
     /// `http://127.0.0.1:PORT`
     pub url: String,
+    /// What callers must send; empty: nothing.
+    key: String,
 }
 
 impl StandIn {
@@ -21,8 +23,18 @@ impl StandIn {
     /// If it does not listen.
     #[must_use]
     pub fn start() -> Self {
-        let (child, url) = spawn("127.0.0.1:0");
-        Self { child, url }
+        Self::asking_for("")
+    }
+
+    /// The same, which wants to be told `key`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    #[must_use]
+    pub fn asking_for(key: &str) -> Self {
+        let (child, url) = spawn("127.0.0.1:0", key);
+        Self { child, url, key: key.to_owned() }
     }
 
     /// Ends it and starts another one at the same address, which holds nothing.
@@ -32,7 +44,7 @@ impl StandIn {
     /// If it does not listen there.
     pub fn start_anew(&mut self) {
         self.end();
-        (self.child, self.url) = spawn(self.host());
+        (self.child, self.url) = spawn(self.host(), &self.key);
     }
 
     /// `HOST:PORT`.
@@ -41,7 +53,8 @@ impl StandIn {
         self.url.trim_start_matches("http://")
     }
 
-    fn end(&mut self) {
+    /// Ends it.
+    pub fn end(&mut self) {
         // It may have ended already.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
@@ -54,10 +67,12 @@ impl Drop for StandIn {
     }
 }
 
-fn spawn(bind: &str) -> (Child, String) {
+fn spawn(bind: &str, key: &str) -> (Child, String) {
+    let key = (!key.is_empty()).then_some(("QDRANT_API_KEY", key));
     let mut child = Command::new(built("qdrant-stand-in"))
         .args(["--bind", bind])
         .env_clear()
+        .envs(key)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

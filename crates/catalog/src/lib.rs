@@ -17,7 +17,7 @@ mod stored;
 pub use catalog::{Beat, Catalog, Writer};
 pub use error::CatalogError;
 pub use kept_vectors::KeptVectors;
-pub use postgres::{PgCatalog, PgSettings, migrate, pending};
+pub use postgres::{PgCatalog, PgSettings, migrate, newer, pending};
 pub use publication::{Changes, Difference, Publication, Published};
 pub use recipe::{Recipe, VectorHome};
 pub use sqlite::SqliteCatalog;

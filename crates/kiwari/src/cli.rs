@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Bench(crate::bench::Bench),
     /// Check the configuration, the index, and every service that answers depend on
     Doctor(Doctor),
+    /// Ask the server that runs here whether it is ready, for the health checks of containers
+    Healthcheck(crate::commands::healthcheck::Healthcheck),
     /// Stand in for the model APIs, with latencies and faults, for tests and benches
     Simulate(crate::commands::simulate::Simulate),
     /// Show what the cut-offs of the policy are worth, by simulation

@@ -20,14 +20,20 @@ mod models;
 mod output;
 mod replica;
 mod stores;
+mod surroundings;
 mod take_up;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 
 use crate::cli::{Cli, Command};
 use crate::config::ConfigError;
+
+/// An answer allocates a few thousand times, on several threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Wrong usage or configuration, as `sysexits.h` has it.
 const EXIT_USAGE: u8 = 64;
@@ -52,7 +58,13 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let sources = cli.sources();
-    let config = config::load(&sources)?;
+    let config = match (config::load(&sources), &cli.command) {
+        (Err(error), Command::Doctor(arguments)) => {
+            commands::doctor::refused(&error, arguments)?;
+            return Ok(ExitCode::from(EXIT_USAGE));
+        }
+        (config, _) => config?,
+    };
     let database = database::settings(&sources.environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
@@ -72,7 +84,13 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             }
             Command::Eval(arguments) => commands::eval::run(&arguments).await,
             Command::Bench(arguments) => commands::bench::run(&arguments).await,
-            Command::Doctor(arguments) => commands::doctor::run(&config, &arguments).await,
+            Command::Doctor(arguments) => {
+                let changed = config::changed(&sources)?;
+                commands::doctor::run(&config, &changed, &arguments, database.as_ref()).await
+            }
+            Command::Healthcheck(arguments) => {
+                commands::healthcheck::run(&config, &arguments).await
+            }
             Command::Simulate(arguments) => commands::simulate::run(&arguments).await,
             Command::SimulatePolicy(arguments) => commands::simulate_policy::run(&arguments),
             Command::Config => commands::config::run(&config),

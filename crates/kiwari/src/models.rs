@@ -7,7 +7,7 @@ use anyhow::Context;
 use deadline::Deadline;
 use domain::{Call, Embedder, EmbedderId, Generator};
 use embed::remote::{GeminiEmbedder, GeminiSettings, OpenAiEmbedder, OpenAiSettings};
-use generate::{GeminiGenerator, Model, ModelSettings, OpenAiGenerator};
+use generate::{GeminiGenerator, Model, ModelError, ModelSettings, OpenAiGenerator};
 use pipeline::policy::{Speed, Writers};
 use pipeline::{ExtraCalls, ExtraCallsByStage, Models};
 use tokio::time::Duration;
@@ -247,19 +247,16 @@ fn models(
     generator: impl Fn(Model) -> anyhow::Result<Arc<dyn Generator>>,
 ) -> anyhow::Result<Models> {
     let generate = &config.generate;
-    let resolve = |name: &str| -> anyhow::Result<Model> {
-        let known = ModelSettings::default();
-        Ok(Model::resolve(name, config.models.get(name).unwrap_or(&known))?)
-    };
-    let primary = resolve(if generate.model.is_empty() { GEMINI_MODEL } else { &generate.model })?;
+    let primary = if generate.model.is_empty() { GEMINI_MODEL } else { &generate.model };
+    let primary = resolve(config, primary)?;
     let lighter = match generate.lighter_model.as_str() {
         "" => None,
-        name => Some(resolve(name)?),
+        name => Some(resolve(config, name)?),
     };
     Ok(Models {
         writers: Writers {
-            primary: speed(&primary),
-            lighter: lighter.as_ref().map(speed),
+            primary: expected(&primary),
+            lighter: lighter.as_ref().map(expected),
             answer_tokens: generate.answer_tokens,
             long_input: generate.long_input_tokens,
         },
@@ -268,7 +265,18 @@ fn models(
     })
 }
 
-fn speed(model: &Model) -> Speed {
+fn resolve(config: &Config, name: &str) -> Result<Model, ModelError> {
+    let known = ModelSettings::default();
+    Model::resolve(name, config.models.get(name).unwrap_or(&known))
+}
+
+/// How fast the model called `name` is expected to write before it is measured.
+pub(crate) fn expected_speed(config: &Config, name: &str) -> Speed {
+    // A name that was called once and cannot be resolved now belongs to nobody who is called.
+    resolve(config, name).map_or(Speed::UNMEASURED, |model| expected(&model))
+}
+
+fn expected(model: &Model) -> Speed {
     let known = model.capabilities();
     Speed { first_token: known.first_token, tokens_per_second: known.tokens_per_second }
 }

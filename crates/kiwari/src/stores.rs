@@ -46,7 +46,8 @@ fn postgres(settings: &PgSettings, migrate_at_start: bool) -> Arc<dyn Catalog> {
     Arc::new(PgCatalog::new(settings))
 }
 
-fn qdrant(config: &Config) -> anyhow::Result<Option<Qdrant>> {
+/// Qdrant, if the environment names one; it is not called.
+pub(crate) fn qdrant(config: &Config) -> anyhow::Result<Option<Qdrant>> {
     let Some(url) = &config.secrets.qdrant else { return Ok(None) };
     let written = &config.qdrant;
     let ca_pem = match written.ca_file.as_str() {

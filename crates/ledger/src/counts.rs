@@ -14,6 +14,8 @@ pub struct Counts {
     pub written: u64,
     /// Given up: the queue was full, or the writer had ended.
     pub dropped: u64,
+    /// Tries to write that failed since one succeeded; 0 is health.
+    pub failures: u64,
     /// What waits for Postgres, where there is one.
     pub outbox: Option<OutboxCounts>,
 }
@@ -28,6 +30,8 @@ pub struct OutboxCounts {
     pub expired: u64,
     /// Requests that Postgres would not take whatever was tried.
     pub refused: u64,
+    /// Requests that were let go because the disk may not hold more of them.
+    pub overflowed: u64,
     /// Requests on disk that have not arrived.
     pub depth: u64,
     /// The age of the oldest of them.
@@ -59,6 +63,7 @@ pub(crate) struct Tallies {
     pub(crate) queued: Tally,
     pub(crate) written: Tally,
     pub(crate) dropped: Tally,
+    pub(crate) failures: Tally,
     /// Where there is a Postgres.
     pub(crate) outbox: Option<OutboxTallies>,
 }
@@ -70,6 +75,7 @@ pub(crate) struct OutboxTallies {
     pub(crate) shipped: Tally,
     pub(crate) expired: Tally,
     pub(crate) refused: Tally,
+    pub(crate) overflowed: Tally,
     pub(crate) failures: Tally,
     /// When the oldest request that has not arrived was received, in microseconds since the Unix epoch;
     /// 0: there is none.
@@ -83,6 +89,7 @@ impl Tallies {
             queued: self.queued.get(),
             written,
             dropped: self.dropped.get(),
+            failures: self.failures.get(),
             outbox: self.outbox.as_ref().map(|outbox| outbox.counts(written)),
         }
     }
@@ -94,13 +101,15 @@ impl OutboxTallies {
     }
 
     fn counts(&self, written: u64) -> OutboxCounts {
-        let (shipped, expired, refused) =
-            (self.shipped.get(), self.expired.get(), self.refused.get());
+        let (shipped, expired) = (self.shipped.get(), self.expired.get());
+        let (refused, overflowed) = (self.refused.get(), self.overflowed.get());
+        let gone = shipped + expired + refused + overflowed;
         OutboxCounts {
             shipped,
             expired,
             refused,
-            depth: (self.found.get() + written).saturating_sub(shipped + expired + refused),
+            overflowed,
+            depth: (self.found.get() + written).saturating_sub(gone),
             lag: self.lag(),
             failures: self.failures.get(),
         }

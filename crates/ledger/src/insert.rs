@@ -1,9 +1,11 @@
-//! Rows into SQLite: three statements a batch, however many requests it has. Every statement is a trip to the
-//! thread that holds the file, and on a busy machine trips are what writing costs.
+//! Rows into SQLite: one trip a batch, however many requests it has. On a busy machine, trips to the thread that
+//! holds the file are what writing costs.
+
+use std::sync::LazyLock;
 
 use domain::Reason;
 use serde::Serialize;
-use sqlx::SqliteConnection;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use crate::entry::{CallEntry, Entry, StageEntry, count, micros, millis};
 use crate::paid::{allotted, paid_by};
@@ -111,26 +113,27 @@ const CALLS: &str = "
     FROM json_each(?) WHERE true
     ON CONFLICT DO NOTHING";
 
-/// Writes requests with their stages and calls; what is there already stays as it is.
+/// A whole transaction. Where a statement of it fails, the connection is left inside: it has to be given up.
+static TRANSACTION: LazyLock<String> =
+    LazyLock::new(|| format!("BEGIN IMMEDIATE; {REQUESTS}; {STAGES}; {CALLS}; COMMIT"));
+
+/// Writes requests with their stages and calls in one transaction; what is there already stays as it is.
 pub(crate) async fn insert(
     connection: &mut SqliteConnection,
     entries: &[Entry],
 ) -> Result<(), sqlx::Error> {
     let batch = Batch::of(entries);
-    sqlx::query(REQUESTS).bind(batch.requests).execute(&mut *connection).await?;
-    sqlx::query(STAGES).bind(batch.stages).execute(&mut *connection).await?;
-    if let Some(calls) = batch.calls {
-        sqlx::query(CALLS).bind(calls).execute(connection).await?;
-    }
-    Ok(())
+    // Statements of our own; every value is bound.
+    let transaction = sqlx::query(AssertSqlSafe(TRANSACTION.as_str()));
+    let transaction = transaction.bind(batch.requests).bind(batch.stages).bind(batch.calls);
+    transaction.execute(connection).await.map(drop)
 }
 
 /// Rows as JSON arrays of objects.
 struct Batch {
     requests: String,
     stages: String,
-    /// `None` where no model was called.
-    calls: Option<String>,
+    calls: String,
 }
 
 impl Batch {
@@ -138,11 +141,7 @@ impl Batch {
         let requests: Vec<_> = entries.iter().map(request_row).collect();
         let stages: Vec<_> = entries.iter().flat_map(stage_rows).collect();
         let calls: Vec<_> = entries.iter().flat_map(call_rows).collect();
-        Self {
-            requests: json(&requests),
-            stages: json(&stages),
-            calls: (!calls.is_empty()).then(|| json(&calls)),
-        }
+        Self { requests: json(&requests), stages: json(&stages), calls: json(&calls) }
     }
 }
 

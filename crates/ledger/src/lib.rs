@@ -1,6 +1,6 @@
 //! The latency log: what every finished request, each of its stages and each of its model calls cost.
 //!
-//! [`Recorder::record`] hands a row to a bounded queue and never waits; one task of the [`Ledger`] writes the
+//! [`Recorder::record`] hands a row to a bounded queue and never waits; one thread of the [`Ledger`] writes the
 //! queue to local SQLite in batches. With a Postgres configured, the file is its outbox: a second task moves
 //! the rows there in order, each at least once and none doubled, however long Postgres stays away. Telemetry
 //! is what gives way: with the queue full, rows are dropped, counted and reported, and answers are unaffected.
@@ -18,6 +18,8 @@ mod recorder;
 pub mod reports;
 mod shipper;
 mod store;
+mod thread;
+mod waiting;
 mod writer;
 
 pub use counts::{Counts, OutboxCounts};
@@ -26,4 +28,5 @@ pub use ledger::Ledger;
 pub use postgres::{PgError, PgSettings};
 pub use recorder::Recorder;
 pub use store::{LedgerError, Store};
+pub use waiting::Waiting;
 pub use writer::Settings;

@@ -6,7 +6,7 @@ use sqlx::{FromRow, Row};
 use crate::{LedgerError, Store};
 
 /// Requests removed in one transaction: the writer waits for the disk no longer than that takes.
-const TRIMMED_AT_ONCE: usize = 100;
+const TRIMMED_AT_ONCE: usize = 25;
 
 /// Free pages of 4 KB that the file keeps for the next rows; above it they go back to the disk, 512 at a time.
 const PAGES_TO_SPARE: i64 = 1024;
@@ -72,6 +72,7 @@ impl Store {
         for some in parcels.chunks(TRIMMED_AT_ONCE) {
             let ids: Vec<&str> = some.iter().map(|parcel| parcel.request_id.as_str()).collect();
             let ids = serde_json::to_string(&ids).expect("strings always serialise");
+            let _turn = self.turn().await;
             sqlx::query(
                 "DELETE FROM request_log WHERE request_id IN (SELECT value FROM json_each(?))",
             )
@@ -93,6 +94,7 @@ impl Store {
         if free < PAGES_TO_SPARE {
             return Ok(());
         }
+        let _turn = self.turn().await;
         // The pragma does a step for each row that is fetched.
         let freed = sqlx::query("PRAGMA incremental_vacuum(512)").fetch_all(self.pool()).await;
         freed.map_err(LedgerError::Write)?;

@@ -3,19 +3,28 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::Entry;
 use crate::counts::{Counts, Tallies};
 
+/// An entry on its way to the disk.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    pub(crate) entry: Entry,
+    /// When it was handed over.
+    pub(crate) since: Instant,
+}
+
 /// Hands entries to the writer. Never waits, never fails a request. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    queue: mpsc::Sender<Entry>,
+    queue: mpsc::Sender<Queued>,
     tallies: Arc<Tallies>,
 }
 
 impl Recorder {
-    pub(crate) fn new(queue: mpsc::Sender<Entry>, tallies: Arc<Tallies>) -> Self {
+    pub(crate) fn new(queue: mpsc::Sender<Queued>, tallies: Arc<Tallies>) -> Self {
         Self { queue, tallies }
     }
 
@@ -28,7 +37,7 @@ impl Recorder {
 
     /// Queues `entry`, or drops and counts it when there is no room.
     pub fn record(&self, entry: Entry) {
-        let tally = match self.queue.try_send(entry) {
+        let tally = match self.queue.try_send(Queued { entry, since: Instant::now() }) {
             Ok(()) => &self.tallies.queued,
             Err(_no_room) => &self.tallies.dropped,
         };

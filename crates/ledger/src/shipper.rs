@@ -8,9 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::backoff::Backoff;
 use crate::counts::{OutboxTallies, Tallies};
+use crate::ledger::{PRUNE_EVERY, prune};
 use crate::outbox::Parcel;
 use crate::postgres::{self, Delivered, Maintained, PgError, PgSettings, Session};
-use crate::{LedgerError, Store};
+use crate::{LedgerError, Settings, Store};
 
 /// How often the disk is looked at while nothing waits. Rows gather meanwhile.
 const IDLE: Duration = Duration::from_millis(250);
@@ -24,6 +25,7 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Shipper {
     store: Store,
+    kept: Settings,
     settings: PgSettings,
     tallies: Arc<Tallies>,
     session: Option<Session>,
@@ -32,7 +34,9 @@ pub(crate) struct Shipper {
     /// Requests of the next batch at most; fewer after one that was not done in time.
     batch: usize,
     maintain_at: Instant,
+    prune_at: Instant,
     complain_at: Instant,
+    overflow_at: Instant,
     backoff: Backoff,
 }
 
@@ -53,17 +57,26 @@ enum Left {
 }
 
 impl Shipper {
-    pub(crate) fn new(store: Store, settings: PgSettings, tallies: Arc<Tallies>) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        kept: Settings,
+        settings: PgSettings,
+        tallies: Arc<Tallies>,
+    ) -> Self {
+        let now = Instant::now();
         Self {
             store,
+            kept,
             batch: settings.batch,
             backoff: Backoff::up_to(settings.longest_pause),
             settings,
             tallies,
             session: None,
             is_migrated: false,
-            maintain_at: Instant::now(),
-            complain_at: Instant::now(),
+            maintain_at: now,
+            prune_at: now,
+            complain_at: now,
+            overflow_at: now,
         }
     }
 
@@ -90,6 +103,7 @@ impl Shipper {
 
     /// Ships one batch, and sees to Postgres's own affairs when that is due.
     async fn round(&mut self) -> Result<Left, RoundError> {
+        self.let_go().await?;
         let parcels = self.store.oldest(self.batch).await?;
         self.outbox().note_oldest(parcels.first().map(|parcel| parcel.received_at_us));
         let left = if parcels.len() < self.batch { Left::Nothing } else { Left::More };
@@ -102,6 +116,27 @@ impl Shipper {
         self.ship(&parcels).await?;
         self.maintain_if_due().await?;
         Ok(left)
+    }
+
+    /// Lets go of what has waited too long or takes too much of the disk. Nobody is shipping it meanwhile.
+    async fn let_go(&mut self) -> Result<(), LedgerError> {
+        if self.prune_at <= Instant::now() {
+            self.prune_at = Instant::now() + PRUNE_EVERY;
+            let pruned = prune(&self.store, self.kept.retention).await?;
+            self.outbox().expired.add(pruned);
+        }
+        let Some(most) = self.kept.most_waiting else { return Ok(()) };
+        let overflowed = self.store.keep_within(most).await?;
+        self.outbox().overflowed.add(overflowed);
+        if overflowed > 0 && self.overflow_at <= Instant::now() {
+            self.overflow_at = Instant::now() + COMPLAIN_EVERY;
+            let overflowed = self.outbox().overflowed.get();
+            tracing::warn!(
+                overflowed.count = overflowed,
+                "the outbox is as large as it may be; its oldest requests are let go"
+            );
+        }
+        Ok(())
     }
 
     /// Delivers `parcels` and removes them from the disk. What Postgres refuses is found by halving.

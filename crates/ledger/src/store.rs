@@ -1,15 +1,18 @@
 //! [`Store`]: the SQLite file behind the log.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use sqlx::Connection;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{ConnectOptions, Connection};
 use thiserror::Error;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::Instant;
 
 use crate::Entry;
 use crate::entry::unix_micros;
@@ -20,8 +23,11 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite/ledger");
 /// How long one statement waits for another process's lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// One to write, one to ship, one to fold, one for reports.
+/// One to ship, one to fold, one to remove what is old, one for calibrations. The writer has its own.
 const CONNECTIONS: u32 = 4;
+
+/// Requests removed in one transaction: the writer waits no longer than that takes.
+const REMOVED_AT_ONCE: i64 = 25;
 
 /// What the write-ahead log is cut back to, in bytes, once it has been folded into the file.
 const LONGEST_JOURNAL: &str = "16777216";
@@ -34,6 +40,17 @@ const WRITER_FOLDS_AT: &str = "8000";
 #[derive(Clone, Debug)]
 pub struct Store {
     pool: SqlitePool,
+    /// Whoever is about to write waits for their turn here. SQLite would let them sleep for ever longer, past the
+    /// moment at which the file is free.
+    turns: Arc<Mutex<()>>,
+}
+
+/// The writer's end of the file: a connection that is kept, and given up when something went wrong on it.
+#[derive(Debug)]
+pub(crate) struct Pen {
+    options: SqliteConnectOptions,
+    turns: Arc<Mutex<()>>,
+    connection: Option<SqliteConnection>,
 }
 
 /// A log that cannot be used.
@@ -43,6 +60,8 @@ pub enum LedgerError {
     Open { path: PathBuf, source: sqlx::Error },
     #[error("cannot bring the latency log {} up to date", path.display())]
     Migrate { path: PathBuf, source: MigrateError },
+    #[error("cannot start writing the latency log")]
+    Start(#[source] std::io::Error),
     #[error("cannot write to the latency log")]
     Write(#[source] sqlx::Error),
     #[error("cannot read from the latency log")]
@@ -77,7 +96,28 @@ impl Store {
             .run(&pool)
             .await
             .map_err(|source| LedgerError::Migrate { path: path.to_owned(), source })?;
-        Ok(Self { pool })
+        Ok(Self { pool, turns: Arc::default() })
+    }
+
+    /// A connection for whoever writes all the time.
+    pub(crate) fn pen(&self) -> Pen {
+        let options = SqliteConnectOptions::clone(&self.pool.connect_options());
+        Pen { options, turns: Arc::clone(&self.turns), connection: None }
+    }
+
+    /// Held while writing to the file.
+    pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turns.lock().await
+    }
+
+    /// A connection that only reads, for a question that may take long; the file need not be closed for it.
+    pub(crate) async fn reader(&self) -> Result<SqliteConnection, LedgerError> {
+        let options = self.pool.connect_options();
+        let options = SqliteConnectOptions::new()
+            .filename(options.get_filename())
+            .read_only(true)
+            .busy_timeout(LOCK_PATIENCE);
+        options.connect().await.map_err(LedgerError::Read)
     }
 
     pub(crate) fn pool(&self) -> &SqlitePool {
@@ -96,10 +136,9 @@ impl Store {
 
     async fn write_inner(&self, entries: &[Entry]) -> Result<(), sqlx::Error> {
         let mut connection = self.pool.acquire().await?;
-        let written = write_all(&mut connection, entries).await;
+        let _turn = self.turn().await;
+        let written = insert(&mut connection, entries).await;
         if written.is_err() {
-            // A full disk makes SQLite roll back by itself, which the driver does not learn: what it took for
-            // later transactions of this connection would be parts of one that never ends.
             let _gone = connection.detach().close_hard().await;
         }
         written
@@ -110,14 +149,56 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`LedgerError::Write`].
+    /// [`LedgerError::Write`]; some may have been removed.
     pub async fn prune(&self, before: SystemTime) -> Result<u64, LedgerError> {
-        let pruned = sqlx::query("DELETE FROM request_log WHERE received_at_us < ?")
-            .bind(unix_micros(before))
-            .execute(&self.pool)
-            .await
-            .map_err(LedgerError::Write)?;
-        Ok(pruned.rows_affected())
+        let mut pruned = 0;
+        loop {
+            match self.remove_oldest(unix_micros(before)).await? {
+                0 => return Ok(pruned),
+                removed => pruned += removed,
+            }
+        }
+    }
+
+    /// Removes the oldest requests until the file holds no more than `most` bytes, but no more than a few
+    /// thousand at once; says how many there were.
+    pub(crate) async fn keep_within(&self, most: u64) -> Result<u64, LedgerError> {
+        const ROUNDS: u64 = 200;
+        let mut removed = 0;
+        for _ in 0..ROUNDS {
+            if self.held_bytes().await? <= most {
+                break;
+            }
+            removed += self.remove_oldest(i64::MAX).await?;
+        }
+        Ok(removed)
+    }
+
+    /// What rows take of the file, in bytes.
+    async fn held_bytes(&self) -> Result<u64, LedgerError> {
+        let held: i64 = sqlx::query_scalar(
+            "SELECT (page_count - freelist_count) * page_size
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(LedgerError::Read)?;
+        Ok(u64::try_from(held).unwrap_or(0))
+    }
+
+    /// Removes the oldest requests received before `before_us`, as many as go in one transaction.
+    async fn remove_oldest(&self, before_us: i64) -> Result<u64, LedgerError> {
+        let _turn = self.turn().await;
+        let removed = sqlx::query(
+            "DELETE FROM request_log WHERE request_id IN (
+                SELECT request_id FROM request_log WHERE received_at_us < ? ORDER BY received_at_us LIMIT ?)",
+        )
+        .bind(before_us)
+        .bind(REMOVED_AT_ONCE)
+        .execute(&self.pool)
+        .await
+        .map_err(LedgerError::Write)?;
+        Ok(removed.rows_affected())
     }
 
     /// Folds the write-ahead log into the file, as far as that keeps nobody waiting.
@@ -132,11 +213,45 @@ impl Store {
     }
 }
 
-async fn write_all(
-    connection: &mut SqliteConnection,
-    entries: &[Entry],
-) -> Result<(), sqlx::Error> {
-    let mut transaction = connection.begin().await?;
-    insert(&mut transaction, entries).await?;
-    transaction.commit().await
+impl Pen {
+    /// As [`Store::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Write`]; nothing was written.
+    pub(crate) async fn write(&mut self, entries: &[Entry]) -> Result<(), LedgerError> {
+        self.write_inner(entries).await.map_err(LedgerError::Write)
+    }
+
+    async fn write_inner(&mut self, entries: &[Entry]) -> Result<(), sqlx::Error> {
+        let connection = match self.connection.take() {
+            Some(connection) => self.connection.insert(connection),
+            None => self.connection.insert(self.options.connect().await?),
+        };
+        let asked = Instant::now();
+        let _turn = self.turns.lock().await;
+        let began = Instant::now();
+        let written = insert(connection, entries).await;
+        tracing::debug!(
+            rows.count = entries.len(),
+            waited_ms = (began - asked).as_secs_f64() * 1000.0,
+            wrote_ms = began.elapsed().as_secs_f64() * 1000.0,
+            "a batch was written"
+        );
+        if written.is_err()
+            && let Some(connection) = self.connection.take()
+        {
+            // Whatever is half done on it ends with it.
+            let _gone = connection.close_hard().await;
+        }
+        written
+    }
+
+    /// Closes its connection.
+    pub(crate) async fn close(self) {
+        if let Some(connection) = self.connection {
+            // The file is sound without a farewell.
+            let _gone = connection.close().await;
+        }
+    }
 }

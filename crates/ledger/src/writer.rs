@@ -1,46 +1,49 @@
-//! [`Writer`]: the one task that writes the queue to disk.
+//! [`Writer`]: writes the queue to disk.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{sleep, sleep_until};
 
+use crate::Entry;
 use crate::counts::Tallies;
-use crate::{Entry, Store};
+use crate::recorder::Queued;
+use crate::store::Pen;
 
-/// How rows are gathered.
+/// How rows are gathered and kept on this disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Entries that may wait for the disk; beyond it they are dropped and counted.
     pub queue: usize,
     /// Entries of one transaction at most.
     pub batch: usize,
-    /// How long an entry waits for company, and so what a killed process loses at most.
+    /// How long an entry waits for company. What a killed process loses is what waits, and what is being written.
     pub linger: Duration,
     /// How long rows are kept on this disk, shipped or not.
     pub retention: Duration,
+    /// What rows that wait for Postgres may take of this disk, in bytes; beyond it the oldest are let go and counted.
+    /// `None`: what the disk takes.
+    pub most_waiting: Option<u64>,
 }
 
 impl Settings {
-    /// Bounds that keep a crash's loss under 100 ms and memory under some 20 MB.
+    /// Bounds that keep a crash's loss well under 100 ms and memory under some 20 MB.
     pub const STANDARD: Self = Self {
         queue: 8192,
         batch: 256,
-        linger: Duration::from_millis(30),
+        linger: Duration::from_millis(10),
         retention: Duration::from_secs(30 * 24 * 3600),
+        most_waiting: None,
     };
 }
-
-/// How often rows that are past their retention are looked for.
-const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 
 /// Pause after a failed write, doubling up to the longest: a full disk is not hammered.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 pub(crate) struct Writer {
-    pub(crate) store: Store,
+    pub(crate) pen: Pen,
     pub(crate) settings: Settings,
     pub(crate) tallies: Arc<Tallies>,
 }
@@ -48,43 +51,45 @@ pub(crate) struct Writer {
 impl Writer {
     /// Writes batch after batch until told to stop, then what is left.
     pub(crate) async fn run(
-        self,
-        mut queue: mpsc::Receiver<Entry>,
+        mut self,
+        mut queue: mpsc::Receiver<Queued>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let mut batch = Vec::with_capacity(self.settings.batch);
-        let mut prune_at = Instant::now();
         loop {
             tokio::select! {
                 first = queue.recv() => match first {
-                    Some(first) => batch.push(first),
-                    None => return,
+                    Some(first) => self.gather(&mut queue, first, &mut batch).await,
+                    None => break,
                 },
                 // Told to stop, or the ledger is gone: no more entries are taken, the queued ones remain.
                 _ = &mut stopped => break,
             }
-            self.gather(&mut queue, &mut batch).await;
-            self.write_until_done(&batch).await;
-            batch.clear();
-            if prune_at <= Instant::now() {
-                prune_at = Instant::now() + PRUNE_EVERY;
-                self.prune().await;
-            }
+            self.write_until_done(&mut batch).await;
         }
         queue.close();
-        while queue.recv_many(&mut batch, self.settings.batch).await > 0 {
-            self.write_until_done(&batch).await;
-            batch.clear();
+        while let Some(first) = queue.recv().await {
+            self.gather(&mut queue, first, &mut batch).await;
+            self.write_until_done(&mut batch).await;
         }
+        self.pen.close().await;
     }
 
-    /// Fills `batch` until it is full, nobody is left to send, or the first entry has lingered enough.
-    async fn gather(&self, queue: &mut mpsc::Receiver<Entry>, batch: &mut Vec<Entry>) {
-        let until = Instant::now() + self.settings.linger;
+    /// Fills `batch` until it is full, nobody is left to send, or `first` has lingered enough; the time for which it
+    /// waited behind another batch counts. What is there already comes along in any case.
+    async fn gather(
+        &self,
+        queue: &mut mpsc::Receiver<Queued>,
+        first: Queued,
+        batch: &mut Vec<Entry>,
+    ) {
+        let until = first.since + self.settings.linger;
+        batch.push(first.entry);
         while batch.len() < self.settings.batch {
             tokio::select! {
-                entry = queue.recv() => match entry {
-                    Some(entry) => batch.push(entry),
+                biased;
+                queued = queue.recv() => match queued {
+                    Some(queued) => batch.push(queued.entry),
                     None => return,
                 },
                 () = sleep_until(until) => return,
@@ -92,41 +97,26 @@ impl Writer {
         }
     }
 
-    /// Removes what is past its retention; what cannot be removed now is tried again in an hour.
-    async fn prune(&self) {
-        let before = SystemTime::now().checked_sub(self.settings.retention);
-        match self.store.prune(before.unwrap_or(SystemTime::UNIX_EPOCH)).await {
-            // Whatever is left in an outbox has not been shipped.
-            Ok(pruned) => {
-                self.tallies.outbox.as_ref().inspect(|outbox| outbox.expired.add(pruned));
-            }
-            Err(error) => tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "old rows of the latency log cannot be removed"
-            ),
-        }
-    }
-
-    /// Tries until the disk takes the batch; meanwhile the queue fills and then drops.
-    async fn write_until_done(&self, batch: &[Entry]) {
+    /// Tries until the disk takes the batch, and empties it; meanwhile the queue fills and then drops.
+    async fn write_until_done(&mut self, batch: &mut Vec<Entry>) {
         let mut pause = FIRST_PAUSE;
-        let mut failing = false;
-        while let Err(error) = self.store.write(batch).await {
-            if !failing {
-                failing = true;
+        while let Err(error) = self.pen.write(batch).await {
+            if self.tallies.failures.get() == 0 {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "the latency log cannot be written; trying on"
                 );
             }
+            self.tallies.failures.add(1);
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        if failing {
+        if self.tallies.failures.get() > 0 {
+            self.tallies.failures.set(0);
             let dropped = self.tallies.dropped.get();
             tracing::info!(dropped.count = dropped, "the latency log is written again");
         }
-        let written = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        self.tallies.written.add(written);
+        self.tallies.written.add(u64::try_from(batch.len()).unwrap_or(u64::MAX));
+        batch.clear();
     }
 }

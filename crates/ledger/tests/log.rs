@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 use domain::{Outcome, Stage};
 use ledger::reports::{self, Cell, Scope, Source, Table};
 use ledger::{Ledger, Settings, Store};
+use sqlx::ConnectOptions;
 
-use crate::common::{entry, report, soon};
+use crate::common::{entry, plain, report, soon, until};
 
 mod common;
 
@@ -35,7 +36,7 @@ async fn every_recorded_request_is_on_disk_after_closing() {
     let store = Store::open(&path).await.expect("the log opens again");
     let rows = stages(&store, None).await.rows;
     assert_eq!(rows.len(), 1);
-    assert_eq!(rows[0][1], Cell::Count(1000));
+    assert_eq!(rows[0][2], Cell::Count(1000));
 }
 
 #[tokio::test]
@@ -56,12 +57,12 @@ async fn percentiles_are_nearest_rank_over_the_stages_that_ran() {
 
     let rows = stages(&store, None).await.rows;
     let embed = &rows[0];
-    assert_eq!(embed[..2], [Cell::Text("embed".to_owned()), Cell::Count(300)]);
-    assert_eq!(embed[2..5], [100.0, 190.0, 198.0].map(Cell::Number));
-    assert_eq!(embed[5..7], [2.0 / 3.0, 1.0 / 3.0].map(Cell::Number));
+    assert_eq!(embed[1..3], [Cell::Text("embed".to_owned()), Cell::Count(300)]);
+    assert_eq!(embed[3..6], [100.0, 190.0, 198.0].map(Cell::Number));
+    assert_eq!(embed[6..8], [2.0 / 3.0, 1.0 / 3.0].map(Cell::Number));
     let vector = &rows[1];
-    assert_eq!(vector[2..5], [7.0, 7.0, 7.0].map(Cell::Number));
-    assert_eq!(vector[7], Cell::Number(1.0));
+    assert_eq!(vector[3..6], [7.0, 7.0, 7.0].map(Cell::Number));
+    assert_eq!(vector[8], Cell::Number(1.0));
 
     assert_eq!(stages(&store, Some("b")).await.rows.len(), 1);
     let later = SystemTime::now() + Duration::from_secs(60);
@@ -77,23 +78,31 @@ async fn writing_a_batch_again_doubles_nothing() {
     let batch = [entry("a", vec![report(Stage::Keyword, Outcome::Ok, 1)])];
     store.write(&batch).await.expect("the first try");
     store.write(&batch).await.expect("the second try");
-    assert_eq!(stages(&store, None).await.rows[0][1], Cell::Count(1));
+    assert_eq!(stages(&store, None).await.rows[0][2], Cell::Count(1));
 }
 
 #[tokio::test]
 async fn a_full_queue_drops_and_counts_without_waiting() {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("l.sqlite");
     let settings =
         Settings { queue: 4, batch: 2, linger: Duration::from_millis(1), ..Settings::STANDARD };
-    let ledger =
-        Ledger::start(&folder.path().join("l.sqlite"), settings, None).await.expect("opens");
+    let ledger = Ledger::start(&path, settings, None).await.expect("opens");
     let recorder = ledger.recorder();
-    // No await in between, so the writer cannot take anything out on this single thread.
+    // Somebody else has the file, so that nothing can be written.
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut holder = options.connect().await.expect("it is a database");
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut holder).await.expect("nobody writes");
     for _ in 0..10 {
         recorder.record(entry("a", vec![]));
     }
-    assert_eq!((recorder.counts().queued, recorder.counts().dropped), (4, 6));
-    drop(recorder);
+    // One batch may be in hand.
+    let counts = recorder.counts();
+    assert!((4..=6).contains(&counts.queued), "{counts:?}");
+    assert_eq!((counts.queued + counts.dropped, counts.written), (10, 0));
+    sqlx::query("ROLLBACK").execute(&mut holder).await.expect("it is in a transaction");
+    let written = until(&recorder, |counts| counts.written == counts.queued).await;
+    assert_eq!(written.dropped, counts.dropped);
     ledger.close(soon()).await;
 }
 
@@ -150,4 +159,29 @@ async fn a_log_of_the_first_version_is_brought_up_to_date_with_its_rows() {
         "SELECT group_concat(endpoint || attempts) FROM (SELECT * FROM stage_log ORDER BY seq)";
     let seen: String = sqlx::query_scalar(sql).fetch_one(&pool).await.expect("a row");
     assert_eq!(seen, "search1,search0");
+}
+
+#[tokio::test]
+async fn a_report_takes_no_more_time_and_rows_than_it_may() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = Store::open(&folder.path().join("l.sqlite")).await.expect("a new log opens");
+    let stages = [Stage::Keyword, Stage::Embed, Stage::Vector];
+    let entries: Vec<_> = (0..2000)
+        .map(|n| entry("a", stages.map(|stage| report(stage, Outcome::Ok, n)).into()))
+        .collect();
+    store.write(&entries).await.expect("a healthy disk takes the batch");
+    let source = Source::Sqlite(store.clone());
+    let scope = Scope { since: SystemTime::UNIX_EPOCH, app: None, per: None };
+    let run = |time, rows| {
+        let bounds = reports::Bounds { time: Duration::from_millis(time), rows };
+        reports::run_within(&source, "stages", scope, bounds)
+    };
+    assert_eq!(run(60_000, 3).await.expect("it fits").rows.len(), 3);
+    let long = run(60_000, 2).await;
+    assert!(matches!(long, Err(reports::ReportError::TooLong { rows: 2 })), "{long:?}");
+    let late = run(0, 3).await;
+    assert!(matches!(late, Err(reports::ReportError::OutOfTime { .. })), "{late:?}");
+    // Nothing of it is left that would keep the next one, or the writer, waiting.
+    assert_eq!(run(60_000, 3).await.expect("it fits").rows.len(), 3);
+    store.write(&[plain()]).await.expect("a healthy disk takes the batch");
 }

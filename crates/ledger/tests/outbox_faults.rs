@@ -223,6 +223,47 @@ async fn the_file_does_not_grow_with_what_was_shipped() {
     shipping.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outbox_that_may_not_grow_lets_the_oldest_go_and_counts_them() {
+    const MOST: u64 = 2 << 20;
+    let Some(database) = Database::fresh().await else { return };
+    let proxy = Proxy::to(database.host()).await;
+    proxy.set(Way::Refusing);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut postgres = PgSettings::new(&database.url_through(proxy.port)).expect("an address");
+    postgres.longest_pause = Duration::from_millis(50);
+    let settings = Settings { most_waiting: Some(MOST), ..Settings::STANDARD };
+    let ledger = Ledger::start(&file(&folder), settings, Some(postgres)).await.expect("opens");
+    let recorder = ledger.recorder();
+    let trace = format!("{{\"note\": \"{}\"}}", "x".repeat(4000));
+    for _ in 0..2000 {
+        recorder.record(Entry { trace: trace.clone(), ..plain() });
+    }
+    let newest = plain();
+    let newest_id = newest.request_id.to_string();
+    recorder.record(newest);
+    // Some 10 MB came in.
+    let full = until(&recorder, |counts| {
+        let outbox = counts.outbox.expect("there is an outbox");
+        counts.written == 2001 && outbox.overflowed > 1000 && outbox.failures > 0
+    })
+    .await;
+    assert_eq!(full.dropped, 0);
+    proxy.set(Way::Open);
+    let outbox = until(&recorder, is_empty).await.outbox.expect("there is an outbox");
+    assert_eq!(outbox.shipped + outbox.overflowed, 2001);
+    assert_eq!(database.requests().await, i64::try_from(outbox.shipped).expect("few"));
+    let kept: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM request_log WHERE request_id = $1::uuid")
+            .bind(newest_id)
+            .fetch_one(&database.pool)
+            .await
+            .expect("a number");
+    assert_eq!(kept, 1, "the oldest go, not the newest");
+    ledger.close(soon()).await;
+    database.remove().await;
+}
+
 /// The file's size, once it is as wanted.
 async fn until_size(shipping: &Shipping, wanted: impl Fn(u64) -> bool) -> u64 {
     let size = || std::fs::metadata(file(&shipping.folder)).expect("the file is there").len();

@@ -3,6 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use ledger::{Counts, Entry, Ledger, PgError, Settings, Store, postgres};
+use sqlx::migrate::Migrator;
+use sqlx::postgres::PgConnection;
 
 use crate::common::{Database, is_empty, plain, ship, soon, until};
 
@@ -116,6 +118,74 @@ async fn a_late_row_takes_its_hour_out_of_the_histograms_until_it_is_counted_aga
     };
     assert!(soon().run(maintained).await.is_ok());
     assert_eq!(database.number(counted).await, 3);
+    database.remove().await;
+}
+
+/// Lets maintenance go on until `sql` gives `wanted`.
+async fn maintained(database: &Database, sql: &'static str, wanted: i64) {
+    let maintaining = async {
+        while database.number(sql).await != wanted {
+            send(database, &[]).await;
+        }
+    };
+    assert!(soon().run(maintaining).await.is_ok(), "not {wanted}: {sql}");
+}
+
+/// Stage rows of the last week, however they are counted: none are few enough to be read themselves.
+async fn counted(connection: &mut PgConnection) -> i64 {
+    let all = "SET kiwari.exact_rows = 0";
+    sqlx::query(all).execute(&mut *connection).await.expect("a setting");
+    let sum = "SELECT sum(n)::bigint FROM report.stage_latency(now() - interval '7 days') WHERE per = 'window'";
+    sqlx::query_scalar(sum).fetch_one(connection).await.expect("a sum")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_row_takes_its_day_out_of_the_sums_until_it_is_added_up_again() {
+    let Some(database) = Database::fresh().await else { return };
+    let days = "SELECT count(*) FROM rolled_day";
+    let summed = "SELECT coalesce(sum(n), 0)::bigint FROM stage_day_histogram, unnest(counts) AS n";
+    send(&database, &[received(2 * DAY), received(2 * DAY), received(3 * DAY)]).await;
+    maintained(&database, summed, 3).await;
+    let all = database.number(days).await;
+    let mut held = database.pool.acquire().await.expect("a connection");
+    assert_eq!(counted(&mut held).await, 3);
+    let lock = "SELECT pg_advisory_lock(1802073953, 2)";
+    sqlx::query(lock).execute(&mut *held).await.expect("a free lock");
+    send(&database, &[received(2 * DAY)]).await;
+    assert_eq!(database.number(days).await, all - 1);
+    assert_eq!(counted(&mut held).await, 4);
+    sqlx::query("SELECT pg_advisory_unlock_all()").execute(&mut *held).await.expect("unlocks");
+    maintained(&database, days, all).await;
+    assert_eq!((database.number(summed).await, counted(&mut held).await), (4, 4));
+    drop(held);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hours_counted_before_endpoints_were_told_apart_are_counted_again_or_called_both() {
+    const COUNTED: &str = "SELECT count(ledger_roll_hour(hour)) FROM ledger_open_hours(now() - interval '1 hour') AS hour";
+    let Some(database) = Database::fresh().await else { return };
+    let all = sqlx::migrate!("../../migrations/postgres/ledger");
+    let before = all.iter().filter(|migration| migration.version < 4).cloned().collect();
+    Migrator::with_migrations(before).run(&database.pool).await.expect("a new database");
+    for sql in [
+        "SELECT ledger_make_day((now() AT TIME ZONE 'UTC')::date - ago) FROM generate_series(0, 3) AS ago",
+        "INSERT INTO stage_log (received_at, request_id, seq, endpoint, app, stage, outcome, started_us, elapsed_us,
+            budget_us, attempts, hedged, cache_hit)
+         SELECT now() - age, gen_random_uuid(), 0, endpoint, 'a', 'embed', 'ok', 0, 1000, 1000, 1, false, false
+         FROM unnest(ARRAY[interval '2 days', interval '3 days']) AS age, unnest(ARRAY['answer', 'search']) AS endpoint",
+        COUNTED,
+        "SELECT ledger_drop_days((now() AT TIME ZONE 'UTC')::date - 2, '2000-01-01')",
+    ] {
+        database.execute(sql).await;
+    }
+    database.migrated().await;
+    database.execute(COUNTED).await;
+    let endpoints = "SELECT string_agg(endpoint || ' ' || n, ', ' ORDER BY endpoint)
+        FROM report.stage_latency(now() - interval '7 days') WHERE per = 'window'";
+    let endpoints: String =
+        sqlx::query_scalar(endpoints).fetch_one(&database.pool).await.expect("a text");
+    assert_eq!(endpoints, "answer 1, both 2, search 1");
     database.remove().await;
 }
 

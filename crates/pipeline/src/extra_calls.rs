@@ -13,6 +13,13 @@ pub struct ExtraCalls {
     replacements: Bucket,
 }
 
+/// Extra calls that could be made now; parts of one are being saved up for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExtraCallsLeft {
+    pub retries: f64,
+    pub replacements: f64,
+}
+
 /// The share of first calls that may be retried: the usual limit for one layer of retries
 /// (Google SRE book, "Handling Overload").
 const RETRY_SHARE: f64 = 0.1;
@@ -39,6 +46,16 @@ impl ExtraCalls {
         Self {
             retries: Bucket::new(RETRY_SHARE, RETRY_CAPACITY),
             replacements: Bucket::new(REPLACEMENT_SHARE, REPLACEMENT_CAPACITY),
+        }
+    }
+
+    /// What the budgets hold.
+    #[must_use]
+    pub fn left(&self) -> ExtraCallsLeft {
+        let now = Instant::now();
+        ExtraCallsLeft {
+            retries: self.retries.tokens(now),
+            replacements: self.replacements.tokens(now),
         }
     }
 
@@ -89,6 +106,10 @@ impl Bucket {
 
     fn deposit(&self, now: Instant) {
         self.change(now, |tokens| *tokens += self.share);
+    }
+
+    fn tokens(&self, now: Instant) -> f64 {
+        self.change(now, |tokens| *tokens)
     }
 
     fn holds_one(&self, now: Instant) -> bool {

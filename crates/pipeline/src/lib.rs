@@ -25,7 +25,7 @@ mod writing;
 
 pub use answered::{Answered, Found};
 pub use calls::{Fate, ModelCall};
-pub use extra_calls::ExtraCalls;
+pub use extra_calls::{ExtraCalls, ExtraCallsLeft};
 pub use policy::Reasoning;
 pub use request::{ExtraCallsByStage, Models, Parts, Pipeline, Request, Wants};
 pub use tally::ModelTotals;

@@ -1,18 +1,19 @@
 //! [`Pipeline`]: the stages' implementations, and what is asked of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::{Allotment, CpuPool, Deadline};
-use domain::{Filter, Generator, Question, Reason, RequestName};
+use domain::{Filter, Generator, Question, Reason, RequestName, Stage};
 use search::Generation;
 use template::TemplateSettings;
 use template::citations::Grounds;
 use tokio::time::Instant;
 
-use crate::extra_calls::ExtraCalls;
+use crate::extra_calls::{ExtraCalls, ExtraCallsLeft};
 use crate::faults::FaultLog;
-use crate::policy::{Model, Plan, Readiness, Reasoning, Writers};
+use crate::policy::{Measured, Model, Plan, Readiness, Reasoning, Writers};
 use crate::tally::{ModelTotals, Tally};
 use crate::telling::{Event, Telling};
 use crate::{Answered, Found, drive};
@@ -35,7 +36,7 @@ pub struct Models {
     pub primary: Arc<dyn Generator>,
     /// Takes over when the primary one is slow or fails.
     pub lighter: Option<Arc<dyn Generator>>,
-    /// What is known of them; a speed of the lighter one is used only if there is one.
+    /// What is expected of them; a speed of the lighter one is used only if there is one.
     pub writers: Writers,
 }
 
@@ -76,6 +77,8 @@ pub struct Request {
     /// Hits to keep.
     pub top_k: usize,
     pub allotment: Allotment,
+    /// How fast models were measured to write at the time of day at which it was received.
+    pub measured: Measured,
     /// When the request head was parsed.
     pub start: Instant,
     pub deadline: Deadline,
@@ -136,6 +139,23 @@ impl Pipeline {
         self.tally.totals()
     }
 
+    /// The same, by the models' names.
+    #[must_use]
+    pub fn totals_by_model(&self) -> BTreeMap<String, ModelTotals> {
+        self.tally.by_model()
+    }
+
+    /// What is left of the budgets for extra calls.
+    #[must_use]
+    pub fn extra_calls_left(&self) -> [(Stage, ExtraCallsLeft); 3] {
+        let ExtraCallsByStage { embed, vector, generate } = &self.parts.extra_calls;
+        [
+            (Stage::Embed, embed.left()),
+            (Stage::Vector, vector.left()),
+            (Stage::Generate, generate.left()),
+        ]
+    }
+
     /// What is fixed for `request` before its first decision.
     pub(crate) fn plan(&self, request: &Request) -> Plan {
         let embedder = match request.generation.embedding() {
@@ -149,13 +169,14 @@ impl Pipeline {
             (Wants::Answer, Some(_)) => Readiness::Ready,
         };
         let writers = self.parts.models.as_ref().map_or(Writers::UNMEASURED, Models::writers);
-        let Request { start, deadline, allotment, reasoning, .. } = *request;
+        let Request { start, deadline, allotment, measured, reasoning, .. } = *request;
+        let writers = writers.at(measured);
         Plan { start, deadline, allotment, embedder, generator, writers, reasoning }
     }
 }
 
 impl Models {
-    /// What the policy goes by.
+    /// What the policy goes by where nothing was measured.
     fn writers(&self) -> Writers {
         Writers { lighter: self.writers.lighter.filter(|_| self.lighter.is_some()), ..self.writers }
     }

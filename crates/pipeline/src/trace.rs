@@ -4,7 +4,7 @@ use domain::Stage;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::policy::{Action, Plan};
+use crate::policy::{Action, Plan, Readiness, Speed};
 
 /// A request's allotment and decisions.
 #[derive(Clone, Debug, Serialize)]
@@ -17,7 +17,19 @@ pub struct Trace {
     reserve: u128,
     retrieval_cutoff: u128,
     first_token_cutoff: u128,
+    /// How fast models were expected to write, where one could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    primary: Option<Pace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lighter: Option<Pace>,
     decisions: Vec<Decision>,
+}
+
+/// The speed that a model's calls were sized by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Pace {
+    first_token_us: u128,
+    tokens_per_second: f64,
 }
 
 /// One decision; moments are microseconds since the request's start.
@@ -40,6 +52,8 @@ pub struct Decision {
 impl Trace {
     pub(crate) fn new(plan: &Plan) -> Self {
         let minimums = plan.allotment.minimums();
+        let writes = plan.generator == Readiness::Ready;
+        let pace = |speed: Option<Speed>| speed.filter(|_| writes).map(Pace::of);
         Self {
             total: plan.deadline.remaining_at(plan.start).as_millis(),
             embed_minimum: minimums.embed.as_millis(),
@@ -48,6 +62,8 @@ impl Trace {
             reserve: plan.allotment.reserve().as_millis(),
             retrieval_cutoff: plan.allotment.retrieval_cutoff().as_millis(),
             first_token_cutoff: plan.allotment.first_token_cutoff().as_millis(),
+            primary: pace(Some(plan.writers.primary)),
+            lighter: pace(plan.writers.lighter),
             decisions: Vec::new(),
         }
     }
@@ -87,5 +103,14 @@ impl Trace {
     #[must_use]
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
+    }
+}
+
+impl Pace {
+    fn of(speed: Speed) -> Self {
+        Self {
+            first_token_us: speed.first_token.as_micros(),
+            tokens_per_second: speed.tokens_per_second,
+        }
     }
 }

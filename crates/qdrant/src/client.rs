@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use deadline::Deadline;
 use domain::Call;
-use qdrant_client::qdrant::HealthCheckRequest;
 use qdrant_client::qdrant::collections_client::CollectionsClient;
 use qdrant_client::qdrant::points_client::PointsClient;
 use qdrant_client::qdrant::qdrant_client::QdrantClient;
+use qdrant_client::qdrant::{HealthCheckRequest, ListCollectionsRequest};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -103,6 +103,17 @@ impl Qdrant {
         let reply = client.health_check(HealthCheckRequest {});
         let reply = ask("say how it is", call.deadline, reply).await?;
         Ok(Health { version: reply.version })
+    }
+
+    /// Whether it lets us in: it says how it is to everybody.
+    ///
+    /// # Errors
+    ///
+    /// [`QdrantError`]; without the right key one that [`is_not_allowed`](QdrantError::is_not_allowed).
+    pub async fn check_key(&self, call: &Call) -> Result<(), QdrantError> {
+        let mut client = self.collections();
+        let reply = client.list(ListCollectionsRequest {});
+        ask("list its collections", call.deadline, reply).await.map(drop)
     }
 
     pub(crate) fn points(&self) -> PointsClient<Wire> {

@@ -49,6 +49,12 @@ impl QdrantError {
         self.code() == Some(Code::NotFound)
     }
 
+    /// Whether it wants another key, or this one may not do it.
+    #[must_use]
+    pub fn is_not_allowed(&self) -> bool {
+        matches!(self.code(), Some(Code::Unauthenticated | Code::PermissionDenied))
+    }
+
     /// How long to wait before the same call may succeed; `None` if it would fail the same way.
     pub(crate) fn passes_after(&self) -> Option<Duration> {
         match self {

@@ -76,6 +76,16 @@ impl QdrantVectors {
         collection.count(filter, call.deadline).await
     }
 
+    /// Whether the collection is there and takes vectors of this length.
+    ///
+    /// # Errors
+    ///
+    /// [`QdrantError::OtherShape`], or [`is_not_found`](QdrantError::is_not_found).
+    pub async fn check_collection(&self, call: &Call) -> Result<(), QdrantError> {
+        let collection = Collection::new(self.qdrant.clone(), self.collection.clone());
+        collection.check_shape(self.dimensions, call.deadline).await
+    }
+
     fn check(&self, generation: &GenerationId, vector: &Vector) -> Result<(), Fault> {
         if *generation != self.generation {
             let (asked, held) = (Box::new(generation.clone()), Box::new(self.generation.clone()));

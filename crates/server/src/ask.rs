@@ -75,7 +75,11 @@ pub(crate) async fn understand(
         .map_err(|error| wrong_question(&error))?;
     let normalize = began.elapsed();
 
-    let Allotted { allotment, calibration } = allotted(service, &app, &generation, wants);
+    let shares = service.settings.shares.as_ref();
+    let Allotted { allotment, measured, calibration } = match wants {
+        Wants::Answer => shares.allotted(&app, &generation, received.wall),
+        Wants::Passages => Allotted::configured(service.settings.search_allotment),
+    };
     let sources = written.budget.into_iter().fold(from_headers, BudgetSources::and);
     let budget_total = sources.capped(allotment.total());
     let top_k =
@@ -88,6 +92,7 @@ pub(crate) async fn understand(
             filter: written.filter,
             top_k,
             allotment,
+            measured,
             start: received.at,
             deadline: Deadline::from_start(received.at, budget_total),
             normalize,
@@ -209,13 +214,4 @@ fn wrong_question(error: &QuestionError) -> Problem {
         QuestionError::TooLong { .. } => Code::QuestionTooLong,
     };
     Problem::new(code, error.to_string()).at("question")
-}
-
-fn allotted(service: &Service, app: &AppName, generation: &Generation, wants: Wants) -> Allotted {
-    match wants {
-        Wants::Answer => service.settings.shares.allotted(app, generation),
-        Wants::Passages => {
-            Allotted { allotment: service.settings.search_allotment, calibration: 0 }
-        }
-    }
 }

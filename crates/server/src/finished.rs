@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::ask::Asked;
+use crate::metrics::Observed;
 use crate::received::Received;
 use crate::service::Service;
 use crate::wire::{Envelope, degraded, ms};
@@ -50,6 +51,7 @@ pub(crate) struct Unfinished<'a> {
     endpoint: &'static str,
     received: &'a Received,
     asked: &'a Asked,
+    observed: &'a Observed,
     is_finished: bool,
 }
 
@@ -75,6 +77,7 @@ impl Finished<'_> {
     /// Logs and records the request: once, however it is answered.
     pub(crate) fn note(self, service: &Service) {
         self.log();
+        service.observed.finished(&self);
         service.recorder.record(self.into_entry());
     }
 
@@ -106,6 +109,11 @@ impl Finished<'_> {
         );
     }
 
+    /// `None` for a search, whose passages come all at once.
+    pub(crate) fn first_content_of_answer(&self) -> Option<Duration> {
+        (self.endpoint == "answer").then_some(self.first_content)
+    }
+
     fn set_headers(&self, headers: &mut HeaderMap) {
         let remaining = self.asked.request.deadline.remaining_at(Instant::now()).as_millis();
         // Stage names and numbers are plain ASCII.
@@ -131,7 +139,7 @@ impl Finished<'_> {
             budget_total: self.asked.budget_total,
             spent: self.spent,
             streamed: self.streamed,
-            first_content: (self.endpoint == "answer").then_some(self.first_content),
+            first_content: self.first_content_of_answer(),
             kind: self.kind,
             degraded: degraded(&self.reasons),
             model: self.model.map(models),
@@ -147,8 +155,14 @@ impl Finished<'_> {
 }
 
 impl<'a> Unfinished<'a> {
-    pub(crate) fn new(endpoint: &'static str, received: &'a Received, asked: &'a Asked) -> Self {
-        Self { endpoint, received, asked, is_finished: false }
+    pub(crate) fn new(
+        endpoint: &'static str,
+        received: &'a Received,
+        asked: &'a Asked,
+        observed: &'a Observed,
+    ) -> Self {
+        observed.begun(&asked.request.generation.id().app, endpoint);
+        Self { endpoint, received, asked, observed, is_finished: false }
     }
 
     /// All is well.
@@ -159,8 +173,12 @@ impl<'a> Unfinished<'a> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        self.observed.cancelled(&self.asked.request.generation.id().app, self.endpoint);
         // A panic is logged as what it is.
-        if self.is_finished || std::thread::panicking() {
+        if std::thread::panicking() {
             return;
         }
         tracing::info!(

@@ -24,6 +24,13 @@ pub enum Code {
     BodyTooLarge,
     BodyTimeout,
     IndexMissing,
+    UnknownReport,
+    /// The report is larger than one may be.
+    ReportTooLong,
+    ReportTimeout,
+    /// What reports are read from cannot be read.
+    ReportUnavailable,
+    Overloaded,
     Internal,
 }
 
@@ -49,6 +56,11 @@ impl Code {
             Self::BodyTooLarge => ("body_too_large", StatusCode::PAYLOAD_TOO_LARGE),
             Self::BodyTimeout => ("body_timeout", StatusCode::REQUEST_TIMEOUT),
             Self::IndexMissing => ("index_missing", StatusCode::SERVICE_UNAVAILABLE),
+            Self::UnknownReport => ("unknown_report", StatusCode::NOT_FOUND),
+            Self::ReportTooLong => ("report_too_long", StatusCode::BAD_REQUEST),
+            Self::ReportTimeout => ("report_timeout", StatusCode::GATEWAY_TIMEOUT),
+            Self::ReportUnavailable => ("report_unavailable", StatusCode::SERVICE_UNAVAILABLE),
+            Self::Overloaded => ("overloaded", StatusCode::SERVICE_UNAVAILABLE),
             Self::Internal => ("internal", StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
@@ -57,6 +69,34 @@ impl Code {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.parts().0
+    }
+
+    /// In how many seconds a client may try again, where that helps.
+    fn retry_after(self) -> Option<&'static str> {
+        match self {
+            // An operator has to index, or a database has to come back; a client may look again soon.
+            Self::IndexMissing | Self::ReportUnavailable => Some("10"),
+            Self::Overloaded => Some("1"),
+            Self::MalformedJson
+            | Self::MissingField
+            | Self::InvalidField
+            | Self::UnknownField
+            | Self::InvalidBudget
+            | Self::QuestionEmpty
+            | Self::QuestionWithoutWords
+            | Self::QuestionTooLong
+            | Self::AppRequired
+            | Self::UnknownApp
+            | Self::NotFound
+            | Self::MethodNotAllowed
+            | Self::UnsupportedMediaType
+            | Self::BodyTooLarge
+            | Self::BodyTimeout
+            | Self::UnknownReport
+            | Self::ReportTooLong
+            | Self::ReportTimeout
+            | Self::Internal => None,
+        }
     }
 
     /// The HTTP status.
@@ -136,9 +176,8 @@ impl IntoResponse for Problem {
         if let Some(methods) = self.allow {
             set(header::ALLOW, methods);
         }
-        if self.code == Code::IndexMissing {
-            // An operator has to index first; a client may look again soon.
-            set(header::RETRY_AFTER, "10");
+        if let Some(seconds) = self.code.retry_after() {
+            set(header::RETRY_AFTER, seconds);
         }
         response
     }

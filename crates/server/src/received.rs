@@ -1,14 +1,16 @@
 //! [`Received`]: when a request came in and what it is called.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::metrics::Observed;
 use crate::problem::Code;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -53,13 +55,18 @@ fn client_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The outermost layer: stamps the request, and names it in every response, errors included.
-pub(crate) async fn stamp(mut request: Request, next: Next) -> Response {
+pub(crate) async fn stamp(
+    State(observed): State<Arc<Observed>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let received = Received::now(request.headers());
     let name = received.name();
     let id = received.id;
     request.extensions_mut().insert(received);
     let mut response = next.run(request).await;
     if let Some(code) = response.extensions().get::<Code>() {
+        observed.refused(*code);
         tracing::info!(
             target: "kiwari::request",
             request_id = %id,

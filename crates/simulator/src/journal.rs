@@ -45,6 +45,8 @@ pub struct Entry {
     pub fault: Option<FaultKind>,
     /// Absent until there is one, and for connections closed or left hanging without a word.
     pub status: Option<u16>,
+    /// Where it asked for its output to be cut, thoughts included.
+    pub output_cap: Option<u32>,
     /// What would be billed: the prompt of a call that was not refused, …
     pub prompt_tokens: u32,
     /// … and what had been written, thoughts included, when the call ended or the client left. Of a reply
@@ -123,6 +125,7 @@ impl Journal {
             client_gone_ms: None,
             fault: None,
             status: None,
+            output_cap: None,
             prompt_tokens: 0,
             output_tokens: 0,
         };

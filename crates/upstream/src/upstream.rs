@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::{Call, Fault, FaultKind};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, Url};
 
 use crate::auth::{AuthHeader, Unsendable};
@@ -79,7 +79,7 @@ impl Upstream {
     pub async fn post(&self, path: &str, body: Vec<u8>, call: &Call) -> Result<Bytes, Fault> {
         let body = Bytes::from(body);
         let request = self.posting(path, &body, "application/json", call)?;
-        self.exchange(request, &body, call).await
+        self.exchange(request, &body, call).await.map(|(reply, _date)| reply)
     }
 
     /// The whole body of what is at `path`.
@@ -92,6 +92,23 @@ impl Upstream {
     ///
     /// As of [`post`](Self::post).
     pub async fn get(&self, path: &str, call: &Call) -> Result<Bytes, Fault> {
+        self.get_dated(path, call).await.map(|(reply, _date)| reply)
+    }
+
+    /// The same, with the reply's `Date`: what the far side's clock said, in whole seconds.
+    ///
+    /// # Errors
+    ///
+    /// As of [`post`](Self::post).
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`post`](Self::post).
+    pub async fn get_dated(
+        &self,
+        path: &str,
+        call: &Call,
+    ) -> Result<(Bytes, Option<HeaderValue>), Fault> {
         let request = self.request(Method::GET, path, call)?;
         self.exchange(request, &Bytes::new(), call).await
     }
@@ -144,11 +161,12 @@ impl Upstream {
         request: RequestBuilder,
         sent: &Bytes,
         call: &Call,
-    ) -> Result<Bytes, Fault> {
+    ) -> Result<(Bytes, Option<HeaderValue>), Fault> {
         let mut ticket = self.admit(call)?;
         let whole = async {
             let response = self.accepted(request, sent, call).await?;
-            body::whole(response, || ticket.heard()).await
+            let date = response.headers().get(DATE).cloned();
+            Ok((body::whole(response, || ticket.heard()).await?, date))
         };
         match call.deadline.run(whole).await {
             Ok(Ok(reply)) => {

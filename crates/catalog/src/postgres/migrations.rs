@@ -37,6 +37,19 @@ pub async fn migrate(settings: &PgSettings) -> Result<Vec<String>, CatalogError>
     Ok(missing)
 }
 
+/// The versions that a newer program has applied to the catalog.
+///
+/// # Errors
+///
+/// [`CatalogError`].
+pub async fn newer(settings: &PgSettings) -> Result<Vec<i64>, CatalogError> {
+    let mut connection = connect(settings).await?;
+    let applied = read(LOOK, applied(&mut connection)).await?;
+    goodbye(connection).await;
+    let known = migrator();
+    Ok(applied.into_iter().filter(|version| !known.version_exists(*version)).collect())
+}
+
 /// The names of the catalog's migrations that are missing.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use crate::stored::{GenerationRow, passage, passage_id, published, stored};
 use crate::{Beat, Catalog, CatalogError, Difference, KeptVectors, Published, Writer};
 use writer::PgWriter;
 
-pub use migrations::{migrate, pending};
+pub use migrations::{migrate, newer, pending};
 pub use settings::PgSettings;
 
 /// How long a look into the database may take: connecting, waiting for a connection, and the answer.

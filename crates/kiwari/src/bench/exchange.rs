@@ -36,6 +36,8 @@ pub(crate) struct Asking {
 /// The moments of one request, and its reply.
 #[derive(Debug)]
 pub(crate) struct Exchange {
+    /// From 1.
+    pub(crate) number: u64,
     /// When it was to be sent.
     pub(crate) planned: Instant,
     /// When it was handed to a connection; `None`: there was none.
@@ -82,6 +84,11 @@ struct Problem {
     code: String,
 }
 
+/// What the server is told that a request is called.
+pub(crate) fn name(seed: u64, number: u64) -> String {
+    format!("bench-{seed}-{number}")
+}
+
 /// The bodies of requests for `questions`, made once.
 pub(crate) fn bodies(bench: &Bench, questions: &[String]) -> serde_json::Result<Vec<Bytes>> {
     let app = bench.app.as_ref().map(domain::AppName::as_str);
@@ -107,6 +114,7 @@ impl Asking {
     /// Sends one request and reads its reply to the end.
     pub(crate) async fn exchange(self, arrival: Arrival, body: Bytes) -> Exchange {
         let mut exchange = Exchange {
+            number: arrival.number,
             planned: arrival.at,
             sent: None,
             first_content: None,
@@ -130,7 +138,7 @@ impl Asking {
         let accept = if self.stream { "text/event-stream" } else { "application/json" };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         // Digits and dashes are plain ASCII.
-        if let Ok(name) = HeaderValue::from_str(&format!("bench-{}-{number}", self.seed)) {
+        if let Ok(name) = HeaderValue::from_str(&name(self.seed, number)) {
             headers.insert(REQUEST_ID, name);
         }
         request

@@ -12,30 +12,45 @@ use super::exchange::{Asking, Exchange, bodies};
 use super::figures::Figures;
 use super::options::Bench;
 use super::questions;
+use super::records::Records;
 use super::schedule::{Arrival, Rate, moments, order, pace};
 use super::tally::Tally;
 
 /// Requests whose moment has come but that are not yet under way; far more than ever wait.
 const QUEUE: usize = 1024;
 
+/// Where what came of the requests goes.
+struct Taken {
+    tally: Tally,
+    records: Records,
+}
+
 /// Sends all of `bench`'s requests and says what came of them.
 ///
 /// # Errors
 ///
-/// Questions that cannot be read, or a server without an address. What befalls single requests is in the figures.
+/// Questions that cannot be read, a server without an address, or a file that cannot be written. What befalls single requests is in the figures.
 pub(crate) async fn run(bench: &Bench) -> anyhow::Result<Figures> {
     let bodies = bodies(bench, &questions::read(&bench.questions)?)?;
     let asking = Asking::new(bench).await?;
-    let mut tally = Tally::new(bench.stream);
+    let mut taken = Taken { tally: Tally::new(bench.stream), records: Records::of(bench)? };
     let began = Instant::now();
     match (bench.rate, bench.concurrency) {
-        (Some(rate), _) => open(bench, rate, &asking, &bodies, &mut tally).await?,
+        (Some(rate), _) => open(bench, rate, &asking, &bodies, &mut taken).await?,
         (None, concurrency) => {
             let concurrency = concurrency.map_or(1, usize::from);
-            closed(bench, concurrency, &asking, &bodies, &mut tally).await?;
+            closed(bench, concurrency, &asking, &bodies, &mut taken).await?;
         }
     }
-    Ok(tally.into_figures(began.elapsed()))
+    taken.records.finish()?;
+    Ok(taken.tally.into_figures(began.elapsed()))
+}
+
+impl Taken {
+    fn add(&mut self, exchange: &Exchange) -> anyhow::Result<()> {
+        self.tally.add(exchange);
+        self.records.add(exchange)
+    }
 }
 
 /// Requests leave when planned.
@@ -44,7 +59,7 @@ async fn open(
     rate: Rate,
     asking: &Asking,
     bodies: &[Bytes],
-    tally: &mut Tally,
+    taken: &mut Taken,
 ) -> anyhow::Result<()> {
     let start = Instant::now();
     let moments = moments(rate, bench.arrivals, bench.seed);
@@ -61,7 +76,7 @@ async fn open(
     loop {
         tokio::select! {
             Some(arrival) = arrivals.recv() => ask(&mut under_way, asking, bodies, arrival),
-            Some(ended) = under_way.join_next() => tally.add(&ended?),
+            Some(ended) = under_way.join_next() => taken.add(&ended?)?,
             else => break,
         }
     }
@@ -74,7 +89,7 @@ async fn closed(
     concurrency: usize,
     asking: &Asking,
     bodies: &[Bytes],
-    tally: &mut Tally,
+    taken: &mut Taken,
 ) -> anyhow::Result<()> {
     let mut numbered = (1..=bench.count.get()).zip(order(bodies.len(), bench.seed));
     let mut under_way = JoinSet::new();
@@ -86,7 +101,7 @@ async fn closed(
             ask(&mut under_way, asking, bodies, arrival);
         }
         let Some(ended) = under_way.join_next().await else { return Ok(()) };
-        tally.add(&ended?);
+        taken.add(&ended?)?;
     }
 }
 

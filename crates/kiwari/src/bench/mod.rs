@@ -11,6 +11,7 @@ mod load;
 mod options;
 mod print;
 mod questions;
+mod records;
 mod reply;
 mod schedule;
 mod stream;

@@ -43,6 +43,9 @@ pub(crate) struct Bench {
     /// Ask for event streams
     #[arg(long)]
     pub(crate) stream: bool,
+    /// Write what came of each request here, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) requests: Option<PathBuf>,
     /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,

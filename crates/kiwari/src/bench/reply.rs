@@ -3,23 +3,34 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What is counted of one answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reply {
+    /// The server's name for it.
+    pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) degraded: bool,
     /// Stage and reason.
     pub(crate) reasons: Vec<(String, String)>,
-    /// Whether the vector search delivered.
-    pub(crate) has_vectors: bool,
+    pub(crate) stages: Vec<StageTime>,
     /// The budget that the server gave.
     pub(crate) budget: Duration,
 }
 
+/// What the reply says of one stage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct StageTime {
+    pub(crate) stage: String,
+    pub(crate) outcome: String,
+    pub(crate) ms: f64,
+}
+
 #[derive(Deserialize)]
 pub(crate) struct Body<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
     #[serde(borrow)]
     pub(crate) answer: Answer<'a>,
     degraded: bool,
@@ -57,6 +68,20 @@ struct Stage<'a> {
     stage: Cow<'a, str>,
     #[serde(borrow)]
     outcome: Cow<'a, str>,
+    ms: f64,
+}
+
+impl Reply {
+    /// Whether the vector search delivered.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.stages.iter().any(|stage| stage.stage == "vector" && stage.outcome == "ok")
+    }
+}
+
+impl Stage<'_> {
+    fn time(&self) -> StageTime {
+        StageTime { stage: self.stage.to_string(), outcome: self.outcome.to_string(), ms: self.ms }
+    }
 }
 
 impl<'a> Body<'a> {
@@ -66,12 +91,12 @@ impl<'a> Body<'a> {
 
     pub(crate) fn reply(&self) -> Reply {
         let reasons = self.reasons.iter();
-        let delivered = |stage: &Stage<'_>| stage.stage == "vector" && stage.outcome == "ok";
         Reply {
+            id: self.id.clone().into_owned(),
             kind: self.answer.kind.clone().into_owned(),
             degraded: self.degraded,
             reasons: reasons.map(|r| (r.stage.to_string(), r.reason.to_string())).collect(),
-            has_vectors: self.stages.iter().any(delivered),
+            stages: self.stages.iter().map(Stage::time).collect(),
             budget: Duration::from_millis(self.budget.total_ms),
         }
     }
@@ -87,17 +112,23 @@ pub(crate) mod tests {
         "budget": {"requested_ms": null, "total_ms": 4000, "spent_ms": 17.1},
         "stages": [{"stage": "vector", "outcome": "ok", "ms": 0.1}], "generation": 17}"#;
 
+    pub(crate) fn delivered(stage: &str, ms: f64) -> StageTime {
+        StageTime { stage: stage.to_owned(), outcome: "ok".to_owned(), ms }
+    }
+
     #[test]
     fn what_counts_is_read_and_the_rest_is_passed_over() {
         let body = Body::read(BODY.as_bytes()).unwrap();
         assert_eq!(body.answer.text, "Say \"a\". [1]");
         let expected = Reply {
+            id: "0".to_owned(),
             kind: "templated".to_owned(),
             degraded: true,
             reasons: vec![("embed".to_owned(), "timeout".to_owned())],
-            has_vectors: true,
+            stages: vec![delivered("vector", 0.1)],
             budget: Duration::from_secs(4),
         };
         assert_eq!(body.reply(), expected);
+        assert!(expected.has_vectors());
     }
 }

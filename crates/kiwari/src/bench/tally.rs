@@ -97,7 +97,7 @@ impl Tally {
         self.late_from_send.add(took(sent), reply.budget);
         self.late_from_plan.add(took(exchange.planned), reply.budget);
         *self.kinds.entry(reply.kind.clone()).or_default() += 1;
-        self.with_vectors += u64::from(reply.has_vectors);
+        self.with_vectors += u64::from(reply.has_vectors());
         self.degraded += u64::from(reply.degraded);
         for reason in &reply.reasons {
             *self.reasons.entry(reason.clone()).or_default() += 1;
@@ -180,13 +180,15 @@ mod tests {
     use deadline::OutOfTime;
 
     use super::*;
+    use crate::bench::reply::tests::delivered;
 
     fn reply(kind: &str, budget_ms: u64) -> Reply {
         Reply {
+            id: String::new(),
             kind: kind.to_owned(),
             degraded: kind != "generated",
             reasons: vec![("generate".to_owned(), "timeout".to_owned())],
-            has_vectors: true,
+            stages: vec![delivered("vector", 0.1)],
             budget: Duration::from_millis(budget_ms),
         }
     }
@@ -200,6 +202,7 @@ mod tests {
     ) -> Exchange {
         let after = |ms| planned + Duration::from_millis(ms);
         Exchange {
+            number: 1,
             planned,
             sent: Some(after(sent)),
             first_content: Some(after(ended / 2)),

@@ -17,6 +17,8 @@ const FEWEST_CALLS: usize = 30;
 /// One request's latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Luck {
+    /// Of the UTC day.
+    pub(super) hour: u8,
     keyword: Duration,
     embed: Duration,
     vector: Duration,
@@ -85,6 +87,7 @@ impl<'a> Dealer<'a> {
         let primary = self.primary.as_ref();
         let lighter = self.lighter.as_ref().or(primary);
         Luck {
+            hour: request.hour(),
             keyword: request.keyword.map_or(Duration::ZERO, |keyword| keyword.took),
             embed: whole(request.embed, self.embed.as_ref(), &mut rng),
             vector: whole(request.vector, self.vector.as_ref(), &mut rng),

@@ -5,6 +5,7 @@ mod lucks;
 mod proposal;
 mod replayed;
 mod schedule;
+mod speeds;
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -112,6 +113,11 @@ async fn in_force(
         Some((applied.number, values))
     };
     Ok(newest.filter_map(usable).next())
+}
+
+/// What `applied` holds, if servers of this configuration run under it.
+pub(crate) fn understood(config: &Config, applied: &Applied) -> anyhow::Result<Values> {
+    Ok(follow::read(&config.shares, applied)?.1)
 }
 
 /// Stores what has been proposed; gives its number, or `None` where another process was there first.

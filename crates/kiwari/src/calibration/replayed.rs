@@ -11,6 +11,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::lucks::{Dealer, Luck};
+use super::speeds::ByHour;
 
 /// Requests that shares are compared over, and that an expectation is given over: a share near 0.95 is then known
 /// within 0.4 % (one standard error), and differences, over the same requests, better.
@@ -63,7 +64,10 @@ pub(super) struct Replays {
     pub(super) lucks: Vec<Luck>,
     /// Embed, vector, generate.
     pub(super) standings: [Standing; 3],
+    /// The models, as they are expected to be where nothing was measured.
     pub(super) writers: Writers,
+    /// What is proposed of their speeds.
+    pub(super) speeds: ByHour,
     pub(super) embedder: Readiness,
     pub(super) generator: Readiness,
     pub(super) reserve: Duration,
@@ -102,7 +106,8 @@ impl Replays {
     fn best_of(&self, total: Duration, choices: impl Iterator<Item = Choice>) -> Option<Choice> {
         let outlook = |choice: Choice| {
             let lucks = self.lucks.get(..usize::try_from(COMPARED).ok()?)?;
-            Some((choice, self.outlook_over(self.allotment(total, choice)?, lucks)))
+            let allotment = self.allotment(total, choice)?;
+            Some((choice, self.outlook_over(allotment, &self.speeds, lucks)))
         };
         let all: Vec<(Choice, Outlook)> = choices.filter_map(outlook).collect();
         let affordable = all.iter().any(|(_, outlook)| outlook.extra_calls <= MOST_EXTRA);
@@ -114,24 +119,24 @@ impl Replays {
         best.next().map(|(choice, _)| *choice)
     }
 
-    /// What is expected under `allotment`.
-    pub(super) fn outlook(&self, allotment: Allotment) -> Outlook {
-        self.outlook_over(allotment, &self.lucks)
+    /// What is expected under `allotment`, and with speeds known like that.
+    pub(super) fn outlook(&self, allotment: Allotment, speeds: &ByHour) -> Outlook {
+        self.outlook_over(allotment, speeds, &self.lucks)
     }
 
-    fn outlook_over(&self, allotment: Allotment, lucks: &[Luck]) -> Outlook {
+    fn outlook_over(&self, allotment: Allotment, speeds: &ByHour, lucks: &[Luck]) -> Outlook {
         let start = Instant::now();
-        let plan = Plan {
+        let plan = |luck: &Luck| Plan {
             start,
             deadline: Deadline::from_start(start, allotment.total()),
             allotment,
             embedder: self.embedder,
             generator: self.generator,
-            writers: self.writers,
+            writers: self.writers.at(speeds.at(luck.hour)),
             reasoning: Reasoning::Off,
         };
         let extra = ExtraCalls::new();
-        let replayed = lucks.iter().map(|luck| replay(&plan, luck, &extra));
+        let replayed = lucks.iter().map(|luck| replay(&plan(luck), luck, &extra));
         Outlook::of(allotment.total(), replayed)
     }
 }

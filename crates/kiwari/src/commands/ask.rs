@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use catalog::{Catalog, Published};
 use deadline::Deadline;
 use domain::{AppName, Filter, RequestName};
+use pipeline::policy::Measured;
 use pipeline::{Answered, Reasoning, Request, Wants};
 use server::wire::{AnswerBody, Envelope};
 use tokio::time::Instant;
@@ -38,6 +39,7 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
         filter: Filter::default(),
         top_k: config.top_k,
         allotment,
+        measured: Measured::default(),
         start,
         deadline: Deadline::from_start(start, budget),
         normalize: start.elapsed(),

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use domain::AppName;
 use ingest::DataDir;
 use ledger::PgSettings;
-use ledger::calibration::{Estimate, Speed, Window};
+use ledger::calibration::{Estimate, FEWEST_CALLS, Speed, Window};
 use ledger::reports::Source;
 use serde::Serialize;
 
@@ -208,17 +208,26 @@ fn outlooks(lines: &[(&str, Outlook)]) -> String {
 }
 
 fn speeds(speeds: &[Speed]) -> String {
-    let mut table = numbers(&["model", "hour (UTC)", "calls", "first token ms", "tokens/s"]);
+    let mut table = numbers(&["model", "hour (UTC)", "calls", "first token ms", "tokens/s", ""]);
     for speed in speeds {
         table.add_row([
             speed.model.clone(),
             speed.hour.map_or_else(|| "all".to_owned(), |hour| format!("{hour:02}")),
             speed.n.to_string(),
-            format!("{:.0}", speed.first_token_ms),
+            estimate(Estimate { ms: speed.first_token_ms, is_lower_bound: speed.is_lower_bound }),
             speed.tokens_per_second.map_or_else(|| "-".to_owned(), |pace| format!("{pace:.0}")),
+            missing(speed),
         ]);
     }
     aligned(table)
+}
+
+/// What a model still lacks for its speed to be used.
+fn missing(speed: &Speed) -> String {
+    match FEWEST_CALLS.saturating_sub(speed.n) {
+        0 => String::new(),
+        missing => format!("not used: {missing} more calls are needed"),
+    }
 }
 
 fn numbers(heading: &[&str]) -> Table {

@@ -11,10 +11,11 @@ use deadline::{CancelFlag, Deadline};
 use domain::{Call, Filter, Role};
 use futures_util::future::join_all;
 use ingest::{DataDir, Stores};
+use ledger::reports::Source;
 use ledger::{Ledger, PgSettings, Recorder};
 use qdrant::Qdrant;
 use search::KeywordRequest;
-use server::{ConnectionLimits, Knowledge, Service, Settings};
+use server::{ConnectionLimits, Knowledge, Reports, Service, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -24,6 +25,7 @@ use crate::compose::Engine;
 use crate::config::Config;
 use crate::follow::Follower;
 use crate::replica::Replica;
+use crate::surroundings::Around;
 use crate::{logging, stores};
 
 /// How long the latency log may take to be written to its end.
@@ -45,7 +47,7 @@ pub(crate) async fn run(
     let stores = stores::configured(config).await?;
     let database = database.map(|mut database| {
         database.migrate_at_start = config.migrate_at_start;
-        database
+        config.ledger.shipped_to(database)
     });
     serve(config, &engine, stores, database, listener).await?;
     Ok(ExitCode::SUCCESS)
@@ -62,7 +64,7 @@ pub(crate) async fn serve(
     let stop = stop_signal()?;
     stores.data.create()?;
     let calibrating = database.clone();
-    let ledger = start_ledger(&stores.data, database).await;
+    let ledger = start_ledger(config, &stores.data, database).await;
     let recorder = ledger.as_ref().map_or_else(Recorder::without_log, Ledger::recorder);
     let knowledge = Arc::new(Knowledge::default());
     config.shares.apps().for_each(|app| knowledge.announce(app.clone()));
@@ -72,7 +74,7 @@ pub(crate) async fn serve(
     follower.start().await?;
     warm_up(engine, &knowledge, stores.qdrant.as_ref()).await;
 
-    let calibrations = Arc::new(Calibrations::new(engine.shares()));
+    let calibrations = Arc::new(Calibrations::new(engine.shares(), engine.models()));
     let settings = Settings {
         shares: Arc::<Calibrations>::clone(&calibrations),
         search_allotment: config.search_allotment,
@@ -81,8 +83,14 @@ pub(crate) async fn serve(
         trust_envoy: config.trust_envoy,
         connections: ConnectionLimits::STANDARD,
     };
+    let around = Arc::new(Around::new(engine.apis.clone(), stores.qdrant.clone()));
     let service =
-        Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings);
+        Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings)
+            .among(Arc::<Around>::clone(&around));
+    let service = match config.operations {
+        true => service.for_operators(reports(ledger.as_ref(), calibrating.as_ref())),
+        false => service,
+    };
     tracing::info!(address = %listener.local_addr()?, "listening");
     let serving = server::serve(listener, Arc::new(service), stop);
     let calibrated = calibration::live(config, &stores.data, &calibrations, calibrating.as_ref());
@@ -92,6 +100,7 @@ pub(crate) async fn serve(
         never = follower.follow() => match never {},
         never = live(replica.clone()) => match never {},
         never = calibrated => match never {},
+        never = around.look_again_and_again() => match never {},
     }
     if let Some(replica) = replica {
         replica.leave().await;
@@ -113,8 +122,13 @@ async fn live(replica: Option<Replica>) -> Infallible {
 }
 
 /// Telemetry is what gives way: without its log, the server still answers.
-async fn start_ledger(data: &DataDir, database: Option<PgSettings>) -> Option<Ledger> {
-    Ledger::start(&data.ledger(), ledger::Settings::STANDARD, database)
+async fn start_ledger(
+    config: &Config,
+    data: &DataDir,
+    database: Option<PgSettings>,
+) -> Option<Ledger> {
+    let settings = config.ledger.on_disk(database.is_some());
+    Ledger::start(&data.ledger(), settings, database)
         .await
         .inspect_err(|error| {
             tracing::error!(
@@ -123,6 +137,12 @@ async fn start_ledger(data: &DataDir, database: Option<PgSettings>) -> Option<Le
             );
         })
         .ok()
+}
+
+/// From Postgres where there is one; its rows pass through the local file only on their way there.
+fn reports(ledger: Option<&Ledger>, database: Option<&PgSettings>) -> Reports {
+    let from_disk = || ledger.map(|ledger| Source::Sqlite(ledger.store()));
+    Reports::of(database.map(Source::postgres).or_else(from_disk))
 }
 
 /// The first question of the morning should not be the slow one.

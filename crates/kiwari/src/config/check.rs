@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ConfigError;
 use super::embedder::EmbedderChoice;
 use super::file::{self, Breaker, File, Generate, Qdrant};
+use super::ledger::LedgerSettings;
 use super::secrets::Secrets;
 use super::shares::ConfiguredShares;
 
@@ -31,10 +32,13 @@ pub(crate) struct Config {
     pub(crate) bind: SocketAddr,
     pub(crate) public: bool,
     pub(crate) trust_envoy: bool,
+    /// Whether metrics and reports are served.
+    pub(crate) operations: bool,
     pub(crate) data_dir: PathBuf,
     pub(crate) migrate_at_start: bool,
     pub(crate) qdrant: Qdrant,
     pub(crate) log_format: LogFormat,
+    pub(crate) ledger: LedgerSettings,
     pub(crate) question: Limits,
     pub(crate) top_k: usize,
     pub(crate) shares: ConfiguredShares,
@@ -80,10 +84,12 @@ impl Config {
             bind: file.server.bind,
             public: file.server.public,
             trust_envoy: file.server.trust_envoy_timeout,
+            operations: file.server.operations,
             data_dir: file.data.dir.clone(),
             migrate_at_start: file.database.migrate_at_start,
             qdrant: file.qdrant.clone(),
             log_format: file.log.format,
+            ledger: LedgerSettings::check(&file.ledger)?,
             question: Limits { longest: file.question.longest },
             top_k: file.answer.top_k,
             shares,

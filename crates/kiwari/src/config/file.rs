@@ -20,6 +20,7 @@ pub(crate) struct File {
     pub(crate) database: Database,
     pub(crate) qdrant: Qdrant,
     pub(crate) log: Log,
+    pub(crate) ledger: Ledger,
     pub(crate) question: Question,
     pub(crate) answer: Answer,
     pub(crate) budget: Budget,
@@ -38,6 +39,7 @@ pub(crate) struct Server {
     pub(crate) bind: SocketAddr,
     pub(crate) public: bool,
     pub(crate) trust_envoy_timeout: bool,
+    pub(crate) operations: bool,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -64,6 +66,20 @@ pub(crate) struct Qdrant {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ledger {
+    pub(crate) keep_days: u16,
+    pub(crate) histogram_days: u16,
+    pub(crate) flush_every: Written,
+    pub(crate) batch: usize,
+    pub(crate) queue: usize,
+    pub(crate) ship_batch: usize,
+    pub(crate) longest_pause: Written,
+    pub(crate) outbox_days: u16,
+    pub(crate) outbox_megabytes: u64,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

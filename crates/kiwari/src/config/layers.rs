@@ -10,7 +10,7 @@ use super::Config;
 use super::file::File;
 use super::secrets::Secrets;
 
-const DEFAULTS: &str = include_str!("../../config/default.toml");
+pub(super) const DEFAULTS: &str = include_str!("../../config/default.toml");
 
 /// Looked for in the working directory when no file is named.
 const USUAL_FILE: &str = "kiwari.toml";
@@ -46,10 +46,7 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
         check_known(&layer, &defaults, &path.display().to_string())?;
         overlay(&mut table, layer);
     }
-    for (name, text) in &sources.environment {
-        let Some(keys) = name.strip_prefix("KIWARI__") else { continue };
-        let keys: Vec<String> = keys.split("__").map(str::to_lowercase).collect();
-        let layer = nested(&keys, scalar(text));
+    for (name, layer) in environment_layers(sources) {
         check_known(&layer, &defaults, &format!("environment variable {name}"))?;
         overlay(&mut table, layer);
     }
@@ -61,7 +58,16 @@ pub(crate) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Config::check(file, Secrets::read(&sources.environment)?)
 }
 
-fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, Table)>, ConfigError> {
+/// The variables of the environment that are settings, each as a table.
+pub(super) fn environment_layers(sources: &Sources) -> impl Iterator<Item = (&String, Table)> {
+    sources.environment.iter().filter_map(|(name, text)| {
+        let keys = name.strip_prefix("KIWARI__")?;
+        let keys: Vec<String> = keys.split("__").map(str::to_lowercase).collect();
+        Some((name, nested(&keys, scalar(text))))
+    })
+}
+
+pub(super) fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, Table)>, ConfigError> {
     let path = match named {
         Some(path) => path.to_owned(),
         None if Path::new(USUAL_FILE).is_file() => PathBuf::from(USUAL_FILE),
@@ -76,7 +82,7 @@ fn read_file(named: Option<&Path>) -> Result<Option<(PathBuf, Table)>, ConfigErr
 }
 
 /// `a.b = value` as a table.
-fn nested(keys: &[String], value: Value) -> Table {
+pub(super) fn nested(keys: &[String], value: Value) -> Table {
     let mut table = Table::new();
     match keys {
         [] => {}
@@ -257,6 +263,20 @@ mod tests {
         refused(with_file("[answer]\ntop_k = 0"), "answer.top_k");
         refused(with_file("[question]\nlongest = 0"), "question.longest");
         refused(with_file("[calibration]\nlook_every = \"0s\""), "calibration.look_every");
+        let ledger = |line: &str| with_file(&format!("[ledger]\n{line}"));
+        refused(ledger("keep_days = 0"), "ledger.keep_days: must lie between 1 and 65535");
+        refused(
+            ledger("keep_days = 401"),
+            "ledger.histogram_days: must be at least ledger.keep_days",
+        );
+        refused(ledger("outbox_days = 31"), "ledger.outbox_days: must lie between 1 and 30");
+        refused(ledger("flush_every = \"2s\""), "ledger.flush_every: must lie between 1ms and 1s");
+        refused(ledger("batch = 0"), "ledger.batch");
+        refused(ledger("queue = 255"), "ledger.queue: must hold a batch");
+        refused(ledger("ship_batch = 10001"), "ledger.ship_batch");
+        refused(ledger("longest_pause = \"0s\""), "ledger.longest_pause");
+        refused(ledger("outbox_megabytes = 15"), "ledger.outbox_megabytes: must be at least 16");
+        assert!(ledger("keep_days = 7\noutbox_days = 7\noutbox_megabytes = 16").is_ok());
         for time in ["24:00", "3:30", "03:60", "03.30", "+3:30"] {
             let file = format!("[calibration]\ndaily_at = \"{time}\"");
             refused(with_file(&file), "calibration.daily_at");

@@ -9,6 +9,8 @@ mod duration;
 mod embedder;
 mod file;
 mod layers;
+mod ledger;
+mod origins;
 mod secrets;
 mod shares;
 
@@ -16,4 +18,5 @@ pub(crate) use check::{Config, LogFormat};
 pub(crate) use embedder::{EmbedProvider, EmbedderChoice, RemoteEmbedder};
 pub(crate) use file::{Breaker, Generate, Provider};
 pub(crate) use layers::{ConfigError, Sources, load};
+pub(crate) use origins::{Changed, changed};
 pub(crate) use shares::{ConfiguredShares, Kind};

@@ -50,7 +50,8 @@ impl Kind {
         Self::of(true, true, true),
     ];
     /// The most demanding kind.
-    const REMOTE: Self = Self { remote_embedder: true, remote_vectors: true, writes: true };
+    pub(crate) const REMOTE: Self =
+        Self { remote_embedder: true, remote_vectors: true, writes: true };
 
     const fn of(remote_embedder: bool, remote_vectors: bool, writes: bool) -> Self {
         Self { remote_embedder, remote_vectors, writes }

@@ -1,99 +1,198 @@
-//! The data directory and what is published in it.
+//! The data directory: whether it can be used, has room, and what of the latency log lies in it.
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
-use catalog::Published;
-use deadline::Deadline;
-use domain::{Call, Role};
-use ingest::{IngestError, Stores};
-use tokio::time::Duration;
+use ingest::DataDir;
+use ledger::{LedgerError, Store, Waiting};
 
-use super::{Check, timed};
-use crate::compose::Engine;
+use super::check::{Check, bounded};
+use super::words::{age, bytes, chain, counted};
 use crate::config::Config;
-use crate::{stores, take_up};
 
-/// How long an embedder may take for one word, far beyond any budget.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DIRECTORY: &str = "data.directory";
+const DISK: &str = "data.disk";
+const LOG: &str = "data.log";
 
-pub(super) async fn examine(config: &Config, engine: &Engine) -> Vec<Check> {
-    let mut checks = vec![directory(&config.data_dir)];
-    match stores::indexed(config).await {
-        Ok(stores) => {
-            checks.extend(apps(&stores, engine).await);
-            stores.catalog.close().await;
-        }
-        Err(error) => checks.push(Check::failed("catalog", error.to_string())),
+/// With less room than this, an index or an outbox that grows meets the end of the disk.
+const LITTLE: u64 = 1 << 30;
+const ALMOST_NONE: u64 = 64 << 20;
+
+/// Rows reach a Postgres that is well within seconds.
+const LONG_WAIT: Duration = Duration::from_secs(300);
+
+/// How long the disk may take; one behind a network that has gone takes for ever.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) async fn examine(config: &Config) -> Vec<Check> {
+    let path = config.data_dir.clone();
+    let is_shared = config.secrets.database.is_some();
+    let is_there = Arc::new(AtomicBool::new(false));
+    let found = Arc::clone(&is_there);
+    let looking = on_a_thread(DIRECTORY, move || {
+        found.store(path.is_dir(), Ordering::Relaxed);
+        directory(&path, is_shared)
+    });
+    let directory = bounded(DIRECTORY, PATIENCE, looking).await;
+    if !is_there.load(Ordering::Relaxed) {
+        return vec![directory];
     }
-    checks
+    let path = config.data_dir.clone();
+    let log = log(DataDir::new(&path).ledger(), is_shared);
+    let measuring = on_a_thread(DISK, move || disk(&path));
+    let (disk, log) = tokio::join!(bounded(DISK, PATIENCE, measuring), bounded(LOG, PATIENCE, log));
+    vec![directory, disk, log]
 }
 
-fn directory(path: &Path) -> Check {
-    const NAME: &str = "data directory";
+/// Disks can hang, and whoever waits for one must not be a thread that others need.
+async fn on_a_thread(id: &'static str, look: impl FnOnce() -> Check + Send + 'static) -> Check {
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_else(|stopped| Check::failed(id, stopped.to_string(), "look again"))
+}
+
+fn directory(path: &Path, is_shared: bool) -> Check {
     let shown = path.display();
-    match tempfile::tempfile_in(path) {
-        Ok(_written) => Check::ok(NAME, format!("{shown} can be written")),
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound && is_shared => {
+            return Check::ok(
+                DIRECTORY,
+                format!("{shown} is not there yet; `kiwari serve` makes it"),
+            );
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Check::failed(NAME, format!("{shown} is not there; `kiwari index DIR` makes it"))
+            let detail = format!("{shown} is not there");
+            return Check::failed(DIRECTORY, detail, "`kiwari index DIR` makes it");
         }
-        Err(error) => Check::failed(NAME, format!("{shown} cannot be written: {error}")),
-    }
-}
-
-async fn apps(stores: &Stores, engine: &Engine) -> Vec<Check> {
-    let published = match stores.catalog.newest().await {
-        Ok(published) if published.is_empty() => {
-            let detail = "nothing has been published; run `kiwari index DIR`";
-            return vec![Check::failed("catalog", detail)];
+        Err(error) => {
+            let detail = format!("{shown} cannot be looked at: {error}");
+            return Check::failed(DIRECTORY, detail, "see data.dir and the folders above it");
         }
-        Ok(published) => published,
-        Err(error) => return vec![Check::failed("catalog", error.to_string())],
     };
-    let mut checks = Vec::new();
-    for published in published {
-        match published {
-            Ok(published) => {
-                checks.push(timed(generation(stores, &published, engine)).await);
-                checks.push(timed(embedder(&published, engine)).await);
-            }
-            Err(error) => checks.push(Check::failed("catalog", error.to_string())),
-        }
+    if !found.is_dir() {
+        let detail = format!("{shown} is a file");
+        return Check::failed(DIRECTORY, detail, "name a folder in data.dir");
     }
-    checks
-}
-
-async fn generation(stores: &Stores, published: &Published, engine: &Engine) -> Check {
-    let name = format!("app {}", published.id.app);
-    match take_up::open_here(stores, published, engine).await {
-        Ok(opened) => {
-            let (number, passages) = (published.id.number, opened.keyword().passage_count());
-            let articles = opened.articles();
-            Check::ok(
-                &name,
-                format!("generation {number}: {articles} articles, {passages} passages"),
-            )
+    let whose = whose(&found);
+    match tempfile::tempfile_in(path) {
+        Ok(_written) if found.mode() & 0o002 != 0 => Check::warning(
+            DIRECTORY,
+            format!("{shown} can be written by everybody on this machine ({whose})"),
+            format!("chmod o-w {shown}"),
+        ),
+        Ok(_written) => Check::ok(DIRECTORY, format!("{shown} can be written ({whose})")),
+        Err(error) => {
+            let detail = format!("{shown} cannot be written: {error} ({whose})");
+            let me = rustix::process::geteuid().as_raw();
+            let advice = format!("give it to the user that kiwari runs as: chown -R {me} {shown}");
+            Check::failed(DIRECTORY, detail, advice)
         }
-        Err(IngestError::NoCopy { number, .. }) => {
-            let detail =
-                format!("generation {number} has not been built here; `kiwari serve` does that");
-            Check::warning(&name, detail)
-        }
-        Err(error) => Check::failed(&name, format!("{:#}", anyhow::Error::from(error))),
     }
 }
 
-async fn embedder(published: &Published, engine: &Engine) -> Check {
-    let id = &published.recipe.embedder;
-    let name = format!("embedder of app {}", published.id.app);
-    let Some(embedder) = engine.embedder_of(id) else {
-        let detail =
-            format!("{id} cannot be called here, so keywords alone answer: set its key or address");
-        return Check::warning(&name, detail);
+fn whose(found: &Metadata) -> String {
+    let (owner, me) = (found.uid(), rustix::process::geteuid().as_raw());
+    let mode = found.mode() & 0o7777;
+    if owner == me {
+        format!("ours, mode {mode:03o}")
+    } else {
+        format!("of user {owner}, mode {mode:03o}; we are user {me}")
+    }
+}
+
+fn disk(path: &Path) -> Check {
+    let found = match rustix::fs::statvfs(path) {
+        Ok(found) => found,
+        Err(error) => {
+            let detail = format!("cannot say how much room there is: {error}");
+            return Check::warning(DISK, detail, "look with `df`");
+        }
     };
-    let call = Call::background("doctor", Deadline::after(PATIENCE));
-    match embedder.embed(&["password".to_owned()], Role::Query, &call).await {
-        Ok(_vector) => Check::ok(&name, id.to_string()),
-        Err(fault) => Check::failed(&name, format!("{id}: {}", super::apis::words(&fault))),
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let total = found.f_blocks.saturating_mul(found.f_frsize);
+    // File systems that make them as they need them count none.
+    let no_files = found.f_files > 0 && found.f_favail == 0;
+    judged(free, total, no_files)
+}
+
+fn judged(free: u64, total: u64, no_files: bool) -> Check {
+    let detail = format!("{} free of {}", bytes(free), bytes(total));
+    let advice = "make room: indexes and the latency log need it, and rows that cannot be written are dropped";
+    if no_files {
+        Check::failed(DISK, format!("{detail}, and no more files can be made"), advice)
+    } else if free < ALMOST_NONE {
+        Check::failed(DISK, detail, advice)
+    } else if free < LITTLE {
+        Check::warning(DISK, detail, advice)
+    } else {
+        Check::ok(DISK, detail)
+    }
+}
+
+async fn log(path: PathBuf, is_outbox: bool) -> Check {
+    if !path.is_file() {
+        return Check::ok(LOG, "there is none yet; `kiwari serve` writes one");
+    }
+    let waiting = async {
+        let store = Store::open(&path).await?;
+        let waiting = store.waiting().await;
+        store.close().await;
+        waiting
+    };
+    match waiting.await {
+        Ok(waiting) if is_outbox => outbox(waiting),
+        Ok(waiting) => {
+            let since = waiting.age(SystemTime::now());
+            let since =
+                since.map_or(String::new(), |since| format!(", the oldest {} old", age(since)));
+            Check::ok(LOG, format!("opens; {}{since}", counted(waiting.requests, "request")))
+        }
+        Err(error) => unreadable(&path, &error),
+    }
+}
+
+fn outbox(waiting: Waiting) -> Check {
+    let Some(oldest) = waiting.age(SystemTime::now()) else {
+        return Check::ok(LOG, "opens; every request has arrived in Postgres");
+    };
+    let detail = format!(
+        "{} yet to arrive in Postgres, the oldest for {}",
+        counted(waiting.requests, "request"),
+        age(oldest)
+    );
+    if oldest > LONG_WAIT {
+        let advice =
+            "they leave while `kiwari serve` runs here and Postgres takes them; none is lost";
+        Check::warning(LOG, detail, advice)
+    } else {
+        Check::ok(LOG, detail)
+    }
+}
+
+fn unreadable(path: &Path, error: &LedgerError) -> Check {
+    let advice = format!(
+        "see who owns {0}; if it is damaged, move it away: `kiwari serve` writes a new one",
+        path.display()
+    );
+    Check::failed(LOG, chain(error), advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::State;
+
+    #[test]
+    fn little_room_is_told_before_there_is_none() {
+        let state = |free| judged(free, 1 << 40, false).state;
+        assert_eq!(state(2 << 30), State::Ok);
+        assert_eq!(state((1 << 30) - 1), State::Warning);
+        assert_eq!(state(0), State::Failed);
+        assert_eq!(judged(1 << 40, 1 << 40, true).state, State::Failed);
     }
 }

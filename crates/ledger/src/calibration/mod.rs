@@ -13,7 +13,7 @@ mod survival;
 
 pub use history::{Ended, History, Observed, PastCall, PastRequest, Window, apps, history};
 pub use minimums::{Evidence, Standing, fitted};
-pub use speeds::{FEWEST_PER_HOUR, Speed, speed_at, speeds};
+pub use speeds::{FEWEST_CALLS, HOURS, Speed, WrongSpeed, hour_of, speed_at, speeds};
 pub use stored::{Applied, CalibratedMinimums, New, Values, apply, newest};
 pub use survival::{Estimate, Sample, Survival};
 

@@ -1,4 +1,4 @@
-//! Partitions ahead of time, retention, and the histograms of closed hours.
+//! Partitions ahead of time, retention, and the histograms of closed hours and days.
 
 use std::time::Duration;
 
@@ -39,6 +39,9 @@ const OPEN_HOURS: &str = "
     SELECT (extract(epoch FROM hour) / 3600)::bigint
     FROM ledger_open_hours(now() - $1::interval) AS hour LIMIT $2";
 const ROLL: &str = "SELECT ledger_roll_hour(to_timestamp($1 * 3600::bigint))";
+const OPEN_DAYS: &str =
+    "SELECT (extract(epoch FROM day) / 86400)::bigint FROM ledger_open_days() AS day LIMIT $1";
+const ROLL_DAY: &str = "SELECT ledger_roll_day(to_timestamp($1 * 86400::bigint))";
 
 /// Does what is due. One server at a time; the others find it done.
 ///
@@ -68,6 +71,11 @@ async fn hold(connection: &mut PgConnection, settings: &PgSettings) -> Result<Ma
     let hours: Vec<i64> = step(hours.fetch_all(&mut *connection)).await?;
     for hour in &hours {
         step(sqlx::query(ROLL).bind(hour).execute(&mut *connection)).await?;
+    }
+    let days = sqlx::query_scalar(OPEN_DAYS).bind(HOURS_AT_ONCE);
+    let days: Vec<i64> = step(days.fetch_all(&mut *connection)).await?;
+    for day in days {
+        step(sqlx::query(ROLL_DAY).bind(day).execute(&mut *connection)).await?;
     }
     let is_done = hours.len() < usize::try_from(HOURS_AT_ONCE).unwrap_or(usize::MAX);
     Ok(if is_done { Maintained::Done } else { Maintained::Unfinished })

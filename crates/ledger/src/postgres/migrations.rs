@@ -33,6 +33,15 @@ pub async fn migrate(settings: &PgSettings) -> Result<Vec<String>, PgError> {
     Ok(missing)
 }
 
+/// How far a database is.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The names of the migrations that are missing.
+    pub(super) pending: Vec<String>,
+    /// The versions of those that a newer program has applied.
+    pub(super) newer: Vec<i64>,
+}
+
 /// The names of the migrations that are missing.
 ///
 /// # Errors
@@ -40,13 +49,20 @@ pub async fn migrate(settings: &PgSettings) -> Result<Vec<String>, PgError> {
 /// [`PgError`].
 pub async fn pending(settings: &PgSettings) -> Result<Vec<String>, PgError> {
     let mut session = connect(settings).await?;
-    let applied = bounded(LOOK, applied(&mut session.0)).await?.map_err(PgError::Read)?;
+    let state = bounded(LOOK, state(&mut session.0)).await?.map_err(PgError::Read)?;
     session.end().await;
+    Ok(state.pending)
+}
+
+pub(super) async fn state(connection: &mut PgConnection) -> Result<State, sqlx::Error> {
+    let applied = applied(connection).await?;
     let all = migrator();
     let missing = all.iter().filter(|migration| !applied.contains(&migration.version));
     let name =
         |migration: &Migration| format!("{:04} {}", migration.version, migration.description);
-    Ok(missing.map(name).collect())
+    let pending = missing.map(name).collect();
+    let newer = applied.into_iter().filter(|version| !all.version_exists(*version)).collect();
+    Ok(State { pending, newer })
 }
 
 /// The versions that have been applied; none where no migration ever ran.

@@ -1,10 +1,12 @@
 //! The latency log in Postgres: connecting, migrating, writing batches, keeping partitions and histograms.
 
 mod batch;
+mod look;
 mod maintenance;
 mod migrations;
 mod session;
 mod settings;
+mod trouble;
 
 use sqlx::migrate::MigrateError;
 use thiserror::Error;
@@ -13,8 +15,10 @@ pub(crate) use batch::{Delivered, deliver};
 pub(crate) use maintenance::{Maintained, maintain};
 pub(crate) use session::{Session, connect};
 
+pub use look::{ClockOffset, LogState, Look, ServerState, look};
 pub use migrations::{migrate, pending};
 pub use settings::PgSettings;
+pub use trouble::Trouble;
 
 /// A Postgres that cannot be used, for now or at all.
 #[derive(Debug, Error)]

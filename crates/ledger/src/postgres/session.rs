@@ -11,10 +11,14 @@ use super::{PgError, PgSettings};
 /// How long connecting may take, signing in included.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What a statement may take before the server gives it up, and what it may wait for a lock.
+/// What a statement may take before the server gives it up, and what it may wait for a lock. And what was committed
+/// survives a crash of the server even where it would rather be quick: it is removed from the outbox.
 const LIMITS: &str = "
     SELECT set_config('statement_timeout', '20s', false), set_config('lock_timeout', '5s', false),
-           set_config('TimeZone', 'UTC', false)";
+           set_config('TimeZone', 'UTC', false),
+           CASE current_setting('synchronous_commit')
+               WHEN 'off' THEN set_config('synchronous_commit', 'on', false)
+           END";
 
 /// One connection, with limits of its own on the server.
 #[derive(Debug)]

@@ -60,11 +60,18 @@ pub fn about(name: &str) -> Option<&'static str> {
     Report::named(name).ok().map(|report| report.about)
 }
 
+/// The periods that the rows of the report called `name` can be asked for; none in most reports.
+#[must_use]
+pub fn periods(name: &str) -> &'static [&'static str] {
+    Report::named(name).map_or(&[], |report| report.per)
+}
+
 static REPORTS: [Report; 8] = [
     Report {
         name: "stages",
-        about: "latency percentiles and outcomes per stage",
+        about: "latency percentiles and outcomes per endpoint and stage",
         columns: &[
+            ("endpoint", Text),
             ("stage", Text),
             ("count", Count),
             ("p50_ms", Number),
@@ -80,11 +87,12 @@ static REPORTS: [Report; 8] = [
     },
     Report {
         name: "stage_latency",
-        about: "latency percentiles of the stages that ran, by app, stage, hour and day",
+        about: "latency percentiles of the stages that ran, by app, endpoint, stage, hour and day",
         columns: &[
             ("per", Text),
             ("starts_at", Moment),
             ("app", Text),
+            ("endpoint", Text),
             ("stage", Text),
             ("n", Count),
             ("p50_ms", Number),

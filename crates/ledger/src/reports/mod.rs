@@ -7,11 +7,12 @@ mod catalog;
 mod source;
 mod table;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use deadline::Deadline;
 use thiserror::Error;
 
-pub use catalog::{NAMES, about};
+pub use catalog::{NAMES, about, periods};
 pub use source::Source;
 pub use table::{Cell, Table};
 
@@ -30,6 +31,18 @@ pub struct Scope<'a> {
     pub per: Option<&'a str>,
 }
 
+/// What one report may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    pub time: Duration,
+    pub rows: usize,
+}
+
+impl Bounds {
+    /// For somebody who waits at a terminal, and stops it when they have had enough.
+    pub const PATIENT: Self = Self { time: Duration::from_secs(600), rows: usize::MAX };
+}
+
 /// A report that cannot be given.
 #[derive(Debug, Error)]
 pub enum ReportError {
@@ -37,6 +50,10 @@ pub enum ReportError {
     Unknown { name: String },
     #[error("the report {report} has no rows per {per:?}{}", has(.possible))]
     Per { report: &'static str, per: String, possible: &'static [&'static str] },
+    #[error("the report takes longer than {} s", time.as_secs())]
+    OutOfTime { time: Duration },
+    #[error("the report has more than {rows} rows")]
+    TooLong { rows: usize },
     #[error("cannot read the report from Postgres")]
     Postgres(#[from] PgError),
     #[error("cannot read the report from the latency log")]
@@ -54,13 +71,34 @@ fn has(possible: &[&str]) -> String {
 ///
 /// [`ReportError`]; an unknown name is answered with the known ones.
 pub async fn run(source: &Source, name: &str, scope: Scope<'_>) -> Result<Table, ReportError> {
+    run_within(source, name, scope, Bounds::PATIENT).await
+}
+
+/// The same, if it takes no more than `bounds`.
+///
+/// # Errors
+///
+/// As of [`run`]; [`ReportError::OutOfTime`] and [`ReportError::TooLong`].
+///
+/// # Cancel safety
+///
+/// Dropping it ends the query: in SQLite within milliseconds, in Postgres by the end of its time.
+pub async fn run_within(
+    source: &Source,
+    name: &str,
+    scope: Scope<'_>,
+    bounds: Bounds,
+) -> Result<Table, ReportError> {
     let report = Report::named(name)?;
     if let Some(per) = scope.per {
         report.check_per(per)?;
     }
     let since_us = unix_micros(scope.since);
-    match source {
-        Source::Sqlite(store) => Ok(source::sqlite(store, report, since_us, scope).await?),
-        Source::Postgres(pool) => Ok(source::postgres(pool, report, since_us, scope).await?),
+    let reading = source::read(source, report, since_us, scope, bounds);
+    let read = Deadline::after(bounds.time).run(reading).await;
+    let table = read.unwrap_or(Err(ReportError::OutOfTime { time: bounds.time }))?;
+    if table.rows.len() > bounds.rows {
+        return Err(ReportError::TooLong { rows: bounds.rows });
     }
+    Ok(table)
 }

@@ -2,20 +2,24 @@
 
 use std::time::Duration;
 
-use deadline::Deadline;
+use deadline::CancelFlag;
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use sqlx::postgres::{PgPool, PgPoolOptions, PgRow};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Decode, Row, Type};
+use sqlx::{AssertSqlSafe, Connection, Decode, Row, Type};
 
 use super::catalog::{Kind, Report};
-use super::{Cell, Scope, Table};
+use super::{Bounds, Cell, ReportError, Scope, Table};
 use crate::{LedgerError, PgError, PgSettings, Store};
 
-/// How long a report may take.
-const READ: Duration = Duration::from_secs(60);
+/// Instructions of SQLite's machine between two looks at whether anybody still waits: well under a millisecond.
+const INSTRUCTIONS: i32 = 10_000;
 
 /// Reports that run at once; one more waits.
 const CONNECTIONS: u32 = 2;
+
+/// How long a connection may take to be had, and with the one before in use to be free.
+const CONNECT: Duration = Duration::from_secs(3);
 
 /// A database that holds a latency log.
 #[derive(Clone, Debug)]
@@ -31,7 +35,7 @@ impl Source {
         let options = settings.options.clone().options([("statement_timeout", "60s")]);
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(Duration::from_secs(10))
+            .acquire_timeout(CONNECT)
             .connect_lazy_with(options);
         Self::Postgres(pool)
     }
@@ -45,32 +49,100 @@ impl Source {
     }
 }
 
-pub(super) async fn sqlite(
+/// Reads `report`, and one row more than `bounds` allow if there is one.
+pub(super) async fn read(
+    source: &Source,
+    report: &Report,
+    since_us: i64,
+    scope: Scope<'_>,
+    bounds: Bounds,
+) -> Result<Table, ReportError> {
+    match source {
+        Source::Sqlite(store) => Ok(sqlite(store, report, since_us, scope, bounds).await?),
+        Source::Postgres(pool) => postgres(pool, report, since_us, scope, bounds).await,
+    }
+}
+
+/// Raises its flag when nobody waits any more.
+struct RaiseOnDrop(CancelFlag);
+
+impl Drop for RaiseOnDrop {
+    fn drop(&mut self) {
+        self.0.raise();
+    }
+}
+
+async fn sqlite(
     store: &Store,
     report: &Report,
     since_us: i64,
     scope: Scope<'_>,
+    bounds: Bounds,
 ) -> Result<Table, LedgerError> {
+    let mut connection = store.reader().await?;
+    let flag = CancelFlag::default();
+    let _raised_at_the_end = RaiseOnDrop(flag.clone());
+    let mut handle = connection.lock_handle().await.map_err(LedgerError::Read)?;
+    handle.set_progress_handler(INSTRUCTIONS, move || !flag.is_raised());
+    drop(handle);
     let query = sqlx::query(report.sqlite).bind(since_us).bind(scope.app).bind(scope.per);
-    let rows = query.fetch_all(store.pool()).await.map_err(LedgerError::Read)?;
+    let rows = up_to(bounds.rows, query.fetch(&mut connection)).await;
+    let rows = rows.map_err(LedgerError::Read)?;
     table(report, &rows, sqlite_cell).map_err(LedgerError::Read)
 }
 
-pub(super) async fn postgres(
+async fn postgres(
     pool: &PgPool,
     report: &Report,
     since_us: i64,
     scope: Scope<'_>,
-) -> Result<Table, PgError> {
+    bounds: Bounds,
+) -> Result<Table, ReportError> {
+    let reading = read_postgres(pool, report, since_us, scope, bounds);
+    let rows = reading.await.map_err(|error| failed(error, bounds))?;
+    table(report, &rows, postgres_cell).map_err(|error| PgError::Read(error).into())
+}
+
+async fn read_postgres(
+    pool: &PgPool,
+    report: &Report,
+    since_us: i64,
+    scope: Scope<'_>,
+    bounds: Bounds,
+) -> Result<Vec<PgRow>, sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    // Ends with the transaction, which changes nothing.
+    let mut transaction = connection.begin().await?;
+    sqlx::query("SELECT set_config('statement_timeout', $1, true)")
+        .bind(bounds.time.as_millis().to_string())
+        .execute(&mut *transaction)
+        .await?;
     // Names of reports and columns are ours.
     let sql = AssertSqlSafe(postgres_query(report));
     let mut query = sqlx::query(sql).bind(since_us).bind(scope.app);
     if !report.per.is_empty() {
         query = query.bind(scope.per);
     }
-    let rows = Deadline::after(READ).run(query.fetch_all(pool)).await;
-    let rows = rows.map_err(|_out_of_time| PgError::TimedOut)?.map_err(PgError::Read)?;
-    table(report, &rows, postgres_cell).map_err(PgError::Read)
+    let rows = up_to(bounds.rows, query.fetch(&mut *transaction)).await?;
+    transaction.rollback().await?;
+    Ok(rows)
+}
+
+/// A statement that the server has cancelled was out of time.
+fn failed(error: sqlx::Error, bounds: Bounds) -> ReportError {
+    let code = error.as_database_error().and_then(|error| error.code());
+    if code.as_deref() == Some("57014") {
+        return ReportError::OutOfTime { time: bounds.time };
+    }
+    PgError::Read(error).into()
+}
+
+/// So many rows, and one more if there is one.
+async fn up_to<R>(
+    most: usize,
+    rows: impl Stream<Item = Result<R, sqlx::Error>>,
+) -> Result<Vec<R>, sqlx::Error> {
+    rows.take(most.saturating_add(1)).try_collect().await
 }
 
 /// The call of the report's function, its columns as types that every driver reads.

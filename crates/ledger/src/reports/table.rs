@@ -22,6 +22,35 @@ pub enum Cell {
     Text(String),
 }
 
+impl Table {
+    /// One line of column names, then a line a row; numbers as in JSON.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let reason = "every row is as long as the columns, and memory takes what it is given";
+        writer.write_record(&self.columns).expect(reason);
+        for row in &self.rows {
+            writer.write_record(row.iter().map(Cell::plain)).expect(reason);
+        }
+        let bytes = writer.into_inner().expect("memory takes what it is given");
+        String::from_utf8(bytes).expect("texts and commas are UTF-8")
+    }
+}
+
+impl Cell {
+    /// As programs read it; nothing is rounded.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Count(count) => count.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
 /// A row with its column names.
 struct Named<'a>(&'a [&'static str], &'a [Cell]);
 
@@ -44,6 +73,20 @@ impl Serialize for Named<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn csv_quotes_what_needs_it_and_rounds_nothing() {
+        let row = vec![
+            Cell::Text("a, \"b\"".to_owned()),
+            Cell::Nothing,
+            Cell::Number(12.3456),
+            Cell::Count(7),
+            Cell::Flag(true),
+        ];
+        let columns = vec!["app", "p50_ms", "p95_ms", "n", "is_exact"];
+        let expected = "app,p50_ms,p95_ms,n,is_exact\n\"a, \"\"b\"\"\",,12.3456,7,true\n";
+        assert_eq!(Table { columns, rows: vec![row] }.to_csv(), expected);
+    }
 
     #[test]
     fn rows_are_objects_whose_keys_keep_the_order_of_the_columns() {

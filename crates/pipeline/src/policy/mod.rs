@@ -12,7 +12,7 @@ mod writing;
 use domain::{GenerateLimits, Reason, Stage};
 use tokio::time::{Duration, Instant};
 
-pub use plan::{Model, Plan, Readiness, Reasoning, Speed, Writers};
+pub use plan::{Measured, Model, Plan, Readiness, Reasoning, Speed, Writers};
 pub use state::{Calls, Draft, Progress, Purse, State};
 pub use writing::Why;
 

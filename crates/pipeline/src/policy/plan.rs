@@ -61,6 +61,13 @@ pub struct Speed {
     pub tokens_per_second: f64,
 }
 
+/// Speeds that were measured, of the models that were. They go over what is expected of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    pub primary: Option<Speed>,
+    pub lighter: Option<Speed>,
+}
+
 /// Which model writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Model {
@@ -84,6 +91,16 @@ impl Writers {
     /// models of the light class are seen to write.
     pub const UNMEASURED: Self =
         Self { primary: Speed::UNMEASURED, lighter: None, answer_tokens: 200, long_input: 12_000 };
+
+    /// The same models, at the speeds that were `measured`. It takes more than a speed to make a lighter model.
+    #[must_use]
+    pub fn at(self, measured: Measured) -> Self {
+        Self {
+            primary: measured.primary.unwrap_or(self.primary),
+            lighter: self.lighter.map(|expected| measured.lighter.unwrap_or(expected)),
+            ..self
+        }
+    }
 
     /// What is known of `model`; of the primary one where there is no lighter.
     #[must_use]

@@ -270,6 +270,24 @@ fn an_answer_is_sized_by_what_fits_and_asked_for_a_little_shorter() {
 }
 
 #[test]
+fn measured_speeds_go_over_expected_ones() {
+    let mut plan = plan(4000, Readiness::Ready);
+    let expected = plan.writers;
+    check(&plan, FOUND, 800, "start primary 3950 max 206 ask 164");
+    let slow = Speed { first_token: ms(200), tokens_per_second: 20.0 };
+    plan.writers = expected.at(Measured { primary: Some(slow), lighter: None });
+    // The primary one would have written 59 tokens by then, so that the lighter one is called at once …
+    check(&plan, FOUND, 800, "start lighter 3950 max 363 ask 200");
+    let slower = Speed { first_token: ms(1000), tokens_per_second: 50.0 };
+    plan.writers = expected.at(Measured { primary: Some(slow), lighter: Some(slower) });
+    // … unless it would not have written much either.
+    check(&plan, FOUND, 800, "start primary 3950 max 128 ask 47");
+    let alone = Writers { lighter: None, ..expected };
+    plan.writers = alone.at(Measured { primary: None, lighter: Some(slower) });
+    assert_eq!(plan.writers, alone);
+}
+
+#[test]
 fn long_prompts_and_short_times_go_to_the_lighter_model_at_once() {
     let plan = plan(4000, Readiness::Ready);
     let long = State { input_tokens: 12_001, ..FOUND };

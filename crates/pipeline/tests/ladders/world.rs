@@ -11,7 +11,7 @@ use domain::{
     AnswerKind, AppName, ArticleId, EmbedderId, Filter, GenerationId, Language, Passage, PassageId,
     Question, RequestName, Script,
 };
-use pipeline::policy::Writers;
+use pipeline::policy::{Measured, Writers};
 use pipeline::{
     Answered, Event, ExtraCallsByStage, Models, Parts, Pipeline, Reasoning, Request, Wants,
 };
@@ -124,6 +124,7 @@ impl World {
             filter: Filter::default(),
             top_k: 8,
             allotment,
+            measured: Measured::default(),
             start,
             deadline: Deadline::from_start(start, ms(case.budget)),
             normalize: Duration::ZERO,

@@ -2,5 +2,6 @@
 
 mod client;
 mod connections;
+mod operators;
 mod streams;
 mod world;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use analysis::{Han, Profile};
 use async_trait::async_trait;
@@ -22,7 +22,7 @@ use pipeline::policy::Writers;
 use pipeline::{ExtraCallsByStage, Models, Parts, Pipeline};
 use search::{Generation, KeywordIndex};
 use serde_json::Value;
-use server::{ConnectionLimits, Knowledge, Service, Settings, Shares};
+use server::{Allotted, ConnectionLimits, Knowledge, Reports, Service, Settings, Shares};
 use template::TemplateSettings;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
@@ -67,6 +67,15 @@ struct SignalOnDrop(Arc<Semaphore>);
 impl World {
     /// Serves within `limits`; budgets may be up to `total`.
     pub(crate) async fn start(limits: ConnectionLimits, total: Duration) -> Self {
+        Self::reporting(limits, total, Reports::of(None)).await
+    }
+
+    /// The same, with reports.
+    pub(crate) async fn reporting(
+        limits: ConnectionLimits,
+        total: Duration,
+        reports: Reports,
+    ) -> Self {
         let log = Log::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -82,6 +91,7 @@ impl World {
         let recorder = Recorder::without_log();
         let generation = Arc::new(generation());
         let service = service(&model, &recorder, &generation, limits, total);
+        let service = service.for_operators(reports);
         let listener = server::bind(([127, 0, 0, 1], 0).into(), false).await.expect("a free port");
         let address = TcpListener::local_addr(&listener).expect("an address");
         let (stop, stopped) = oneshot::channel();
@@ -178,8 +188,8 @@ fn service(
 struct SameForAll(Allotment);
 
 impl Shares for SameForAll {
-    fn of(&self, _: &AppName, _: &Generation) -> Allotment {
-        self.0
+    fn allotted(&self, _: &AppName, _: &Generation, _: SystemTime) -> Allotted {
+        Allotted::configured(self.0)
     }
 
     fn longest(&self) -> Duration {

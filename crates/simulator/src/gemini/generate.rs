@@ -27,6 +27,7 @@ pub(super) fn generate(
     call: &mut Call,
 ) -> Result<Reply, Refusal> {
     let asked = asked(model, &received.body)?;
+    call.entry_mut().output_cap = asked.cap;
     let luck = state.luck(Stage::Generate, model, &asked.user, received, call);
     let fault = luck.fault.as_ref();
     let packing = packing(form);

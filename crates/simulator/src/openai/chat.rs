@@ -32,6 +32,7 @@ pub(super) fn complete(
         return Err(Problem::no_model(model));
     }
     let asked = asked(model, &body)?;
+    call.entry_mut().output_cap = asked.cap;
     let luck = state.luck(Stage::Generate, model, &asked.user, received, call);
     let fault = luck.fault.as_ref();
     if let Some(fault) = fault

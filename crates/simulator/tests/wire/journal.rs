@@ -25,7 +25,9 @@ fn stream_path() -> String {
 async fn a_whole_call_is_noted_with_all_it_cost() {
     let simulator = Simulator::start(Settings::quiet()).await.unwrap();
     let headers = [KEY, ("x-request-id", "abc"), ("x-attempt", "2")];
-    let reply = post(simulator.address(), &stream_path(), &headers, &prompt(USER)).await;
+    let mut body = prompt(USER);
+    body["generationConfig"]["maxOutputTokens"] = 512.into();
+    let reply = post(simulator.address(), &stream_path(), &headers, &body).await;
     let usage = reply.events().pop().unwrap()["usageMetadata"].take();
     let [entry] = settled(&simulator).await.try_into().unwrap();
     assert_eq!((entry.kind, entry.status, entry.fault), (CallKind::Generate, Some(200), None));
@@ -34,6 +36,7 @@ async fn a_whole_call_is_noted_with_all_it_cost() {
     assert_eq!(entry.bytes, reply.body.len() as u64);
     assert_eq!(u64::from(entry.prompt_tokens), usage["promptTokenCount"].as_u64().unwrap());
     assert_eq!(u64::from(entry.output_tokens), usage["candidatesTokenCount"].as_u64().unwrap());
+    assert_eq!(entry.output_cap, Some(512));
     assert!(entry.client_gone_ms.is_none());
     let ended = entry.ended_ms.unwrap();
     assert!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use simulator::{Settings, Simulator};
 
-use crate::support::{BEARER, End, USER, chat, get, post};
+use crate::support::{BEARER, End, USER, chat, get, post, settled};
 
 const CHAT: &str = "/v1/chat/completions";
 const GEMINI_CHAT: &str = "/v1beta/openai/chat/completions";
@@ -67,6 +67,8 @@ async fn both_names_of_the_cap_are_known_and_so_are_stops() {
         assert_eq!(reply["choices"][0]["finish_reason"], "length");
         assert_eq!(reply["usage"]["completion_tokens"], 5);
     }
+    let journal = settled(&simulator).await;
+    assert!(journal.iter().all(|entry| entry.output_cap == Some(5)), "{journal:?}");
     let mut body = chat(USER);
     body["stop"] = json!("open");
     let reply = post(simulator.address(), CHAT, &[BEARER], &body).await.json();

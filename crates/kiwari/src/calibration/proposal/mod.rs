@@ -13,7 +13,9 @@ use thiserror::Error;
 
 use super::lucks::{Dealer, samples};
 use super::replayed::{Choice, Outlook, Replays};
+use super::speeds::Expected;
 use crate::config::{Config, Kind};
+use crate::models::expected_speed;
 
 /// With fewer answers that something remote took part in, nothing is proposed; with fewer runs of one stage, its
 /// minimum stays. One in twenty of 200 is ten: what a 95th percentile should at least rest on.
@@ -101,11 +103,15 @@ pub(super) fn propose(
     let dealer = Dealer::of(history).filter(|_| found >= FEWEST);
     let dealer = dealer.ok_or_else(|| Refusal::Thin { app: app.clone(), found })?;
     let today = today(config, app, &seen, in_force);
-    let speeds = speeds(history);
+    let speeds = sound_speeds(history, today.total());
+    let expected = expected(config, &dealer);
+    let in_force = in_force.map(|(number, values)| (*number, expected.measured(&values.speeds)));
+    let (calibration, speeds_today) = in_force.unwrap_or_default();
     let replays = Replays {
         lucks: Replays::lucks(&dealer),
         standings: standings(&seen, today),
-        writers: writers(config, &dealer, &speeds),
+        writers: writers(config, &expected),
+        speeds: expected.measured(&speeds),
         embedder: if seen[0].evidence.is_some() { Readiness::Ready } else { Readiness::NotWanted },
         generator: generator(&seen),
         reserve: today.reserve(),
@@ -123,13 +129,13 @@ pub(super) fn propose(
         app: app.clone(),
         answered: history.answered,
         read: history.requests.len(),
-        calibration: in_force.map_or(0, |(number, _)| *number),
+        calibration,
         stages: lines(&seen, today, proposed),
         today: Cutoffs::of(today),
         proposed: Cutoffs::of(proposed),
         outlook: writes.then(|| Outlooks {
-            today: replays.outlook(today),
-            proposed: replays.outlook(proposed),
+            today: replays.outlook(today, &speeds_today),
+            proposed: replays.outlook(proposed, &replays.speeds),
             larger: LARGER.map(|factor| larger(&replays, proposed, choice, factor)),
         }),
         values: values(&seen, proposed, speeds),
@@ -201,20 +207,26 @@ fn generator(seen: &[Seen; 3]) -> Readiness {
     }
 }
 
-/// What the policy knows of the models, as measured.
-fn writers(config: &Config, dealer: &Dealer<'_>, speeds: &[Speed]) -> Writers {
-    let speed = |model: &str| {
-        let measured = speeds.iter().find(|speed| speed.model == model && speed.hour.is_none())?;
-        let unmeasured = policy::Speed::UNMEASURED;
-        Some(policy::Speed {
-            first_token: Duration::try_from_secs_f64(measured.first_token_ms / 1000.0).ok()?,
-            tokens_per_second: measured.tokens_per_second.unwrap_or(unmeasured.tokens_per_second),
-        })
-    };
+/// The speeds of models, without what servers would refuse.
+fn sound_speeds(history: &History, total: Duration) -> Vec<Speed> {
+    let mut speeds = speeds(history);
+    speeds.retain(|speed| speed.check(ms(total)).is_ok());
+    speeds
+}
+
+/// The models of the log, and what is configured or known of them.
+fn expected(config: &Config, dealer: &Dealer<'_>) -> Expected {
+    let known = |name: &str| (name.to_owned(), expected_speed(config, name));
     let (primary, lighter) = dealer.models();
+    Expected { primary: primary.map(known), lighter: lighter.map(known) }
+}
+
+/// What the policy goes by where nothing was measured.
+fn writers(config: &Config, expected: &Expected) -> Writers {
+    let speed = |known: &Option<(String, policy::Speed)>| known.as_ref().map(|(_, speed)| *speed);
     Writers {
-        primary: primary.and_then(speed).unwrap_or(policy::Speed::UNMEASURED),
-        lighter: lighter.and_then(speed),
+        primary: speed(&expected.primary).unwrap_or(policy::Speed::UNMEASURED),
+        lighter: speed(&expected.lighter),
         answer_tokens: config.generate.answer_tokens,
         long_input: config.generate.long_input_tokens,
     }
@@ -225,7 +237,7 @@ fn larger(replays: &Replays, proposed: Allotment, choice: Choice, factor: f64) -
     let total = proposed.total().mul_f64(factor);
     let retrieval_cutoff = choice.retrieval_cutoff.mul_f64(factor);
     let grown = replays.allotment(total, Choice { retrieval_cutoff, ..choice });
-    replays.outlook(grown.unwrap_or(proposed))
+    replays.outlook(grown.unwrap_or(proposed), &replays.speeds)
 }
 
 fn lines(seen: &[Seen; 3], today: Allotment, proposed: Allotment) -> [StageLine; 3] {

@@ -1,5 +1,6 @@
 //! Proposals from a field day that was logged by hand.
 
+use generate::ModelSettings;
 use ledger::calibration::{Ended, Observed, PastCall, PastRequest, speed_at};
 use simulator::{Draws, GenerateDraw, Key, LIGHTER_SCALE, Physics, Profile};
 
@@ -65,9 +66,25 @@ fn field(requests: u64) -> History {
 }
 
 fn proposed(history: &History) -> Result<Proposal, Refusal> {
-    let config = load(&Sources::default()).unwrap();
-    let app = AppName::default_app();
-    propose(&config, &app, history, None)
+    proposed_over(&[], history, None)
+}
+
+/// The same, with speeds of models in the configuration, and with a calibration in force.
+fn proposed_over(
+    models: &[(&str, u64, f64)],
+    history: &History,
+    in_force: Option<&(u64, Values)>,
+) -> Result<Proposal, Refusal> {
+    let mut config = load(&Sources::default()).unwrap();
+    for (model, first_token, pace) in models {
+        let settings = ModelSettings {
+            first_token: Some(ms(*first_token)),
+            tokens_per_second: Some(*pace),
+            ..ModelSettings::default()
+        };
+        config.models.insert((*model).to_owned(), settings);
+    }
+    propose(&config, &AppName::default_app(), history, in_force)
 }
 
 #[track_caller]
@@ -111,7 +128,8 @@ fn what_is_proposed_fits_and_never_lowers_what_was_cut_too_often() {
 /// The shares that an independent simulation of the same latencies gives for today's cut-offs.
 #[test]
 fn the_expectation_is_that_of_the_field() {
-    let outlook = proposed(&field(10_000)).unwrap().outlook.unwrap();
+    let models = [("main", 400, 75.0), ("light", 240, 125.0)];
+    let outlook = proposed_over(&models, &field(10_000), None).unwrap().outlook.unwrap();
     let close = |found: f64, expected: f64| (found - expected).abs() < 0.015;
     assert!(close(outlook.today.complete, 0.997), "{outlook:?}");
     assert!(close(outlook.today.semantic, 0.923), "{outlook:?}");
@@ -120,6 +138,19 @@ fn the_expectation_is_that_of_the_field() {
     assert!(more.semantic > outlook.proposed.semantic && most.semantic > more.semantic);
     let all = outlook.today.complete + outlook.today.partial + outlook.today.template;
     assert!((all - 1.0).abs() < 1e-9);
+}
+
+/// What is expected today goes by the speeds that servers go by today.
+#[test]
+fn what_is_in_force_is_replayed_with_its_own_speeds() {
+    let history = field(4000);
+    let first = proposed(&history).unwrap();
+    let outlook = first.outlook.unwrap();
+    // Models that nothing is known of are thought slower than these are, and are called less often.
+    assert!(outlook.today.extra_calls < outlook.proposed.extra_calls, "{outlook:?}");
+    let again = proposed_over(&[], &history, Some(&(7, first.values))).unwrap();
+    assert_eq!(again.calibration, 7);
+    assert_eq!(again.outlook.unwrap().today, outlook.proposed);
 }
 
 #[test]

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use deadline::Allotment;
 use domain::AppName;
-use ledger::calibration::{Applied, Values, newest};
+use ledger::calibration::{Applied, Values, WrongSpeed, hour_of, newest};
 use ledger::reports::Source;
+use pipeline::Models;
 use search::Generation;
 use server::{Allotted, Shares};
 use thiserror::Error;
 use tokio::time::sleep;
 
+use super::speeds::{ByHour, Expected};
 use crate::config::{ConfiguredShares, Kind};
 
 /// A first token is waited for at least so long, or to the end.
@@ -23,7 +24,8 @@ const LEAST_PATIENCE_MS: u64 = 50;
 #[derive(Debug)]
 pub(crate) struct Calibrations {
     configured: ConfiguredShares,
-    in_force: RwLock<Arc<BTreeMap<AppName, InForce>>>,
+    expected: Expected,
+    in_force: RwLock<Arc<BTreeMap<AppName, Arc<InForce>>>>,
     /// Numbers that were refused, so that each is complained of once.
     refused: Mutex<BTreeSet<u64>>,
 }
@@ -32,6 +34,7 @@ pub(crate) struct Calibrations {
 struct InForce {
     number: u64,
     values: Values,
+    speeds: ByHour,
 }
 
 /// A stored calibration that cannot be used.
@@ -44,7 +47,9 @@ pub(super) enum Nonsense {
     #[error("its shares do not fit")]
     DoesNotFit(#[from] deadline::AllotmentError),
     #[error("{what} is {ms} ms; it must lie between {least} and {most} ms")]
-    Range { what: &'static str, ms: u64, least: u64, most: u64 },
+    OutOfRange { what: &'static str, ms: u64, least: u64, most: u64 },
+    #[error(transparent)]
+    Speed(#[from] WrongSpeed),
 }
 
 /// Reads and checks what is stored against what is configured.
@@ -65,7 +70,7 @@ pub(super) fn read(
 fn check_ranges(values: &Values, total: u64) -> Result<(), Nonsense> {
     let within = |what, ms, least| {
         let is_sane = (least..=total).contains(&ms);
-        if is_sane { Ok(()) } else { Err(Nonsense::Range { what, ms, least, most: total }) }
+        if is_sane { Ok(()) } else { Err(Nonsense::OutOfRange { what, ms, least, most: total }) }
     };
     let minimums = values.minimums;
     for (what, ms) in [
@@ -77,15 +82,17 @@ fn check_ranges(values: &Values, total: u64) -> Result<(), Nonsense> {
     }
     within("the retrieval cut-off", values.retrieval_cutoff_ms, 1)?;
     match values.first_token_cutoff_ms {
-        0 => Ok(()),
-        ms => within("the first-token cut-off", ms, LEAST_PATIENCE_MS.min(total)),
+        0 => {}
+        ms => within("the first-token cut-off", ms, LEAST_PATIENCE_MS.min(total))?,
     }
+    Ok(values.speeds.iter().try_for_each(|speed| speed.check(total))?)
 }
 
 impl Calibrations {
-    /// What is configured, for now.
-    pub(crate) fn new(configured: ConfiguredShares) -> Self {
-        Self { configured, in_force: RwLock::default(), refused: Mutex::default() }
+    /// What is configured, for now; `models` are those that write.
+    pub(crate) fn new(configured: ConfiguredShares, models: Option<&Models>) -> Self {
+        let expected = Expected::of(models);
+        Self { configured, expected, in_force: RwLock::default(), refused: Mutex::default() }
     }
 
     /// Takes up what is applied, for as long as the server runs.
@@ -146,18 +153,13 @@ impl Calibrations {
 
     fn put_in_force(&self, app: AppName, number: u64, values: Values) {
         tracing::info!(%app, calibration = number, "calibration taken up");
-        let old = self.in_force();
-        let others = old.iter().filter(|(other, _)| **other != app);
-        let mut all: BTreeMap<AppName, InForce> = others
-            .map(|(app, known)| {
-                (app.clone(), InForce { number: known.number, values: known.values.clone() })
-            })
-            .collect();
-        all.insert(app, InForce { number, values });
+        let speeds = self.expected.measured(&values.speeds);
+        let mut all = BTreeMap::clone(&self.in_force());
+        all.insert(app, Arc::new(InForce { number, values, speeds }));
         *self.in_force.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
     }
 
-    fn in_force(&self) -> Arc<BTreeMap<AppName, InForce>> {
+    fn in_force(&self) -> Arc<BTreeMap<AppName, Arc<InForce>>> {
         Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -165,24 +167,21 @@ impl Calibrations {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn allotted(&self, app: &AppName, kind: Kind) -> Allotted {
+    /// What a request runs under from its first decision to its last.
+    fn allotted(&self, app: &AppName, kind: Kind, received: SystemTime) -> Allotted {
         let in_force = self.in_force();
         let calibrated = in_force.get(app).and_then(|known| {
             let allotment = self.configured.calibrated(app, kind, &known.values).ok()?;
-            Some(Allotted { allotment, calibration: known.number })
+            let measured = known.speeds.at(hour_of(received));
+            Some(Allotted { allotment, measured, calibration: known.number })
         });
-        let configured = || self.configured.of_app(Some(app), kind);
-        calibrated.unwrap_or_else(|| Allotted { allotment: configured(), calibration: 0 })
+        calibrated.unwrap_or_else(|| Allotted::configured(self.configured.of_app(Some(app), kind)))
     }
 }
 
 impl Shares for Calibrations {
-    fn of(&self, app: &AppName, generation: &Generation) -> Allotment {
-        self.allotted(app, self.configured.kind(generation)).allotment
-    }
-
-    fn allotted(&self, app: &AppName, generation: &Generation) -> Allotted {
-        self.allotted(app, self.configured.kind(generation))
+    fn allotted(&self, app: &AppName, generation: &Generation, received: SystemTime) -> Allotted {
+        self.allotted(app, self.configured.kind(generation), received)
     }
 
     fn longest(&self) -> Duration {
@@ -191,79 +190,4 @@ impl Shares for Calibrations {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Sources, load};
-
-    const REMOTE: Kind = Kind { remote_embedder: true, remote_vectors: true, writes: true };
-
-    fn calibrations() -> Calibrations {
-        Calibrations::new(load(&Sources::default()).unwrap().shares.with_model(true))
-    }
-
-    fn applied(number: u64, minimums: [u64; 3], cutoffs: [u64; 2]) -> Applied {
-        let [embed, vector, generate] = minimums;
-        let [retrieval, first_token] = cutoffs;
-        let calibrated = format!(
-            r#"{{"total_ms":4000,"minimums":{{"embed_ms":{embed},"vector_ms":{vector},"generate_ms":{generate}}},
-                "retrieval_cutoff_ms":{retrieval},"first_token_cutoff_ms":{first_token},"of_later":1}}"#
-        );
-        Applied { number, app: "shop".to_owned(), calibrated }
-    }
-
-    fn of(calibrations: &Calibrations, app: &str) -> (u64, u128) {
-        let allotted = calibrations.allotted(&app.parse().unwrap(), REMOTE);
-        (allotted.calibration, allotted.allotment.minimums().embed.as_millis())
-    }
-
-    #[test]
-    fn what_is_applied_goes_over_the_configuration_of_its_app_alone() {
-        let calibrations = calibrations();
-        assert_eq!(of(&calibrations, "shop"), (0, 700));
-        calibrations.take_up(&[applied(3, [500, 600, 1000], [1800, 0])]);
-        assert_eq!(of(&calibrations, "shop"), (3, 500));
-        assert_eq!(of(&calibrations, "docs"), (0, 700));
-        calibrations.take_up(&[applied(4, [450, 600, 1000], [1800, 900])]);
-        assert_eq!(of(&calibrations, "shop"), (4, 450));
-        // What runs in the process keeps its configured minimum.
-        let local = Kind { remote_embedder: false, ..REMOTE };
-        let allotted = calibrations.allotted(&"shop".parse().unwrap(), local);
-        assert_eq!(allotted.allotment.minimums().embed.as_millis(), 5);
-        assert_eq!(allotted.allotment.first_token_cutoff().as_millis(), 900);
-    }
-
-    #[test]
-    fn nonsense_is_refused_and_the_old_one_stays() {
-        let calibrations = calibrations();
-        calibrations.take_up(&[applied(3, [500, 600, 1000], [1800, 1000])]);
-        let broken = |calibrated: &str| Applied {
-            number: 9,
-            app: "shop".to_owned(),
-            calibrated: calibrated.to_owned(),
-        };
-        for nonsense in [
-            broken("{}"),
-            broken("no JSON"),
-            broken("[1, 2]"),
-            applied(9, [2000, 2000, 2000], [1800, 1000]),
-            applied(9, [u64::MAX, u64::MAX, u64::MAX], [1800, 1000]),
-            applied(9, [0, 600, 900], [1800, 1000]),
-            applied(9, [500, 600, 900], [0, 1000]),
-            applied(9, [500, 600, 900], [4001, 1000]),
-            applied(9, [500, 600, 900], [1800, 7]),
-            Applied { app: "Not A Name".to_owned(), ..applied(9, [500, 600, 900], [1800, 900]) },
-        ] {
-            assert!(read(&calibrations.configured, &nonsense).is_err(), "{nonsense:?}");
-            calibrations.take_up(std::slice::from_ref(&nonsense));
-            assert_eq!(of(&calibrations, "shop"), (3, 500), "{nonsense:?}");
-            // It is complained of once.
-            assert!(calibrations.refused().remove(&9));
-        }
-        // A server that starts afterwards goes back to the last one that is sound.
-        let later = self::calibrations();
-        let newest = [broken("{}"), applied(4, [400, 600, 900], [1800, 1000])];
-        later
-            .take_up(&[newest, [applied(3, [500, 600, 900], [1800, 1000]), broken("{}")]].concat());
-        assert_eq!(of(&later, "shop"), (4, 400));
-    }
-}
+mod tests;
