@@ -67,8 +67,13 @@ impl Store {
         Ok(u64::try_from(row.get::<i64, _>(0)).unwrap_or(0))
     }
 
-    /// Removes `parcels`, with their stages and calls.
-    pub(crate) async fn trim(&self, parcels: &[Parcel]) -> Result<(), LedgerError> {
+    /// Removes `parcels`, with their stages and calls, and tells of each few that are gone: what comes after them may
+    /// fail.
+    pub(crate) async fn trim(
+        &self,
+        parcels: &[Parcel],
+        mut gone: impl FnMut(&[Parcel]),
+    ) -> Result<(), LedgerError> {
         for some in parcels.chunks(TRIMMED_AT_ONCE) {
             let ids: Vec<&str> = some.iter().map(|parcel| parcel.request_id.as_str()).collect();
             let ids = serde_json::to_string(&ids).expect("strings always serialise");
@@ -80,6 +85,7 @@ impl Store {
             .execute(self.pool())
             .await
             .map_err(LedgerError::Write)?;
+            gone(some);
         }
         Ok(())
     }

@@ -163,10 +163,14 @@ impl Shipper {
 
     /// Every row is where it belongs; a kill before it is removed here ships it once more, to no effect.
     async fn arrived(&mut self, parcels: &[Parcel], done: Delivered) -> Result<(), LedgerError> {
-        self.store.trim(parcels).await?;
         let outbox = self.outbox();
-        outbox.shipped.add(as_u64(done.shipped));
-        outbox.expired.add(as_u64(done.expired));
+        // What could not be removed is delivered, and counted, once more.
+        let counted = |gone: &[Parcel]| {
+            let shipped = gone.iter().filter(|parcel| done.keeps(parcel)).count();
+            outbox.shipped.add(as_u64(shipped));
+            outbox.expired.add(as_u64(gone.len() - shipped));
+        };
+        self.store.trim(parcels, counted).await?;
         self.recovered();
         Ok(())
     }
@@ -179,9 +183,8 @@ impl Shipper {
                 "Postgres refuses a request's rows; they are given up"
             );
         }
-        self.store.trim(parcels).await?;
-        self.outbox().refused.add(as_u64(parcels.len()));
-        Ok(())
+        let counted = |gone: &[Parcel]| self.outbox().refused.add(as_u64(gone.len()));
+        self.store.trim(parcels, counted).await
     }
 
     /// A connection to a Postgres whose schema is up to date.

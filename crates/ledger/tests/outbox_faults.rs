@@ -206,6 +206,35 @@ async fn a_request_that_postgres_refuses_is_counted_and_holds_nothing_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_gives_up_half_way_through_removing_is_counted_right() {
+    let Some(shipping) = Shipping::start(Way::Refusing).await else { return };
+    shipping.record(60);
+    until(&shipping.recorder, |counts| counts.written == 60).await;
+    let disk = sqlx::SqlitePool::connect(&format!("sqlite:{}", file(&shipping.folder).display()))
+        .await
+        .expect("a second hand on the file");
+    // Rows are removed a few at a time; the last one's turn never comes.
+    let stuck = "CREATE TRIGGER stuck BEFORE DELETE ON request_log
+        WHEN OLD.request_id = (SELECT max(request_id) FROM request_log)
+        BEGIN SELECT RAISE(ABORT, 'stuck'); END";
+    sqlx::query(stuck).execute(&disk).await.expect("a trigger");
+    shipping.proxy.set(Way::Open);
+    let stuck = until(&shipping.recorder, |counts| {
+        counts.outbox.is_some_and(|outbox| outbox.shipped > 0 && outbox.failures >= 3)
+    })
+    .await;
+    let outbox = stuck.outbox.expect("there is an outbox");
+    assert!((1..60).contains(&outbox.depth), "{outbox:?}");
+    assert_eq!(outbox.shipped + outbox.depth, 60);
+
+    sqlx::query("DROP TRIGGER stuck").execute(&disk).await.expect("no trigger");
+    disk.close().await;
+    shipping.arrived(60).await;
+    assert_eq!(shipping.recorder.counts().outbox.expect("there is an outbox").shipped, 60);
+    shipping.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_file_does_not_grow_with_what_was_shipped() {
     let Some(shipping) = Shipping::start(Way::Refusing).await else { return };
     let trace = format!("{{\"note\": \"{}\"}}", "x".repeat(4000));

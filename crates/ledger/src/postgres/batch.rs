@@ -12,10 +12,15 @@ const MICROS_PER_HOUR: i64 = 3_600_000_000;
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivered {
-    /// Requests that are in Postgres now.
-    pub(crate) shipped: usize,
-    /// Requests of days that Postgres does not keep any more.
-    pub(crate) expired: usize,
+    /// The first hour since the Unix epoch that Postgres still keeps.
+    floor: i64,
+}
+
+impl Delivered {
+    /// Whether it is in Postgres now; else its day is not kept any more.
+    pub(crate) fn keeps(self, parcel: &Parcel) -> bool {
+        hour(parcel) >= self.floor
+    }
 }
 
 const BEGIN: &str = "SELECT ledger_begin_batch($1)";
@@ -87,8 +92,7 @@ async fn write(
     sqlx::query(STAGES).bind(&kept.stages).execute(&mut *transaction).await?;
     sqlx::query(CALLS).bind(&kept.calls).execute(&mut *transaction).await?;
     transaction.commit().await?;
-    let shipped = kept.requests.len();
-    Ok(Delivered { shipped, expired: parcels.len() - shipped })
+    Ok(Delivered { floor })
 }
 
 /// The JSON of a batch, a table at a time.
