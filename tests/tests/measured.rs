@@ -11,19 +11,19 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use system_tests::{Database, Server, Simulator, StandIn, kiwari_with, post};
+use system_tests::{Database, Server, Simulator, StandIn, get, kiwari_with, post};
 use tempfile::TempDir;
 
-/// A tenth of the field's latencies, and a budget that some requests need more than.
+/// A third of the field's latencies, and a budget that some requests need more than.
 const SETTINGS: &str = r#"
 [budget]
-total = "600ms"
-reserve = "30ms"
-embed = "70ms"
-vector = "60ms"
-generate = "90ms"
-retrieval_cutoff = "200ms"
-first_token_cutoff = "120ms"
+total = "1800ms"
+reserve = "50ms"
+embed = "210ms"
+vector = "180ms"
+generate = "270ms"
+retrieval_cutoff = "600ms"
+first_token_cutoff = "360ms"
 
 [embed]
 embedder = "gemini"
@@ -32,12 +32,12 @@ embedder = "gemini"
 lighter_model = "lighter-model"
 
 [models."gemini-3.5-flash-lite"]
-first_token = "40ms"
-tokens_per_second = 2000.0
+first_token = "120ms"
+tokens_per_second = 500.0
 
 [models."lighter-model"]
-first_token = "24ms"
-tokens_per_second = 2000.0
+first_token = "72ms"
+tokens_per_second = 500.0
 "#;
 
 const PAGES: [(&str, &str); 3] = [
@@ -79,7 +79,7 @@ impl World {
         write("kiwari.toml", SETTINGS);
         write("questions.txt", QUESTIONS);
         let vectors = StandIn::start();
-        let luck = ["--profile", "field", "--time-scale", "0.1", "--lighter", "lighter-model"];
+        let luck = ["--profile", "field", "--time-scale", "0.3", "--lighter", "lighter-model"];
         let simulator = Simulator::start(folder.path(), &luck);
         let url = database.url();
         let mut environment = vec![("DATABASE_URL", url.as_str()), ("QDRANT_URL", &vectors.url)];
@@ -88,7 +88,7 @@ impl World {
         let indexed = kiwari_with(folder.path(), &index, &environment);
         assert_eq!(indexed.code, Some(0), "{}", indexed.stderr);
         simulator.clear_journal();
-        let delays = ["--delay-vectors", "field:1:0.1"];
+        let delays = ["--delay-vectors", "field:1:0.3"];
         let server = Server::start_with(folder.path(), &delays, &environment);
         Some(Self { server, simulator, folder, _vectors: vectors, database })
     }
@@ -150,32 +150,36 @@ fn pause(duration: Duration) {
     thread::sleep(duration);
 }
 
-/// How late this machine wakes threads, which is in every difference of two processes' clocks.
-struct Noise {
+/// What an exchange with the simulator costs where nothing is simulated: it is in every difference between what the
+/// server and what the simulator saw, and on a busy machine it is most of it.
+struct Exchanges {
     over: Arc<AtomicBool>,
-    sleeper: JoinHandle<Vec<f64>>,
+    asking: JoinHandle<Vec<f64>>,
 }
 
-impl Noise {
-    fn listen() -> Self {
+impl Exchanges {
+    fn with(simulator: &Simulator) -> Self {
         let over = Arc::<AtomicBool>::default();
-        let stop = Arc::clone(&over);
-        let nap = Duration::from_millis(2);
-        let late = move || {
+        let (stop, url) = (Arc::clone(&over), format!("{}/admin/summary", simulator.address));
+        let exchange = move || {
+            pause(Duration::from_millis(5));
             let before = SystemTime::now();
-            pause(nap);
-            before.elapsed().unwrap_or_default().saturating_sub(nap).as_secs_f64() * 1000.0
+            assert_eq!(get(&url).status, 200);
+            before.elapsed().unwrap_or_default().as_secs_f64() * 1000.0
         };
-        let sleeper = thread::spawn(move || {
-            iter::repeat_with(late).take_while(|_| !stop.load(Ordering::Relaxed)).collect()
+        let asking = thread::spawn(move || {
+            iter::repeat_with(exchange).take_while(|_| !stop.load(Ordering::Relaxed)).collect()
         });
-        Self { over, sleeper }
+        Self { over, asking }
     }
 
-    /// Half, a twentieth and a hundredth of all sleeps were longer by so many milliseconds.
-    fn p50_p95_p99(self) -> [f64; 3] {
+    /// Half and a twentieth took longer, in milliseconds; and the most that any took: the slowest hundredth of so few
+    /// requests is a handful.
+    fn p50_p95_most(self) -> [f64; 3] {
         self.over.store(true, Ordering::Relaxed);
-        p50_p95_p99(&self.sleeper.join().expect("it does not panic"))
+        let took = self.asking.join().expect("it does not panic");
+        let [p50, p95, _] = p50_p95_p99(&took);
+        [p50, p95, took.into_iter().fold(0.0, f64::max)]
     }
 }
 
@@ -243,10 +247,10 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 #[test]
 fn the_report_from_psql_is_what_the_responses_said_and_what_the_peer_saw() {
     let Some(world) = World::start() else { return };
-    let noise = Noise::listen();
-    let plain = world.bench(&["--rate", "30", "--count", "300"]);
-    let streamed = world.bench(&["--rate", "30", "--count", "100", "--seed", "2", "--stream"]);
-    let noise = noise.p50_p95_p99();
+    let exchanges = Exchanges::with(&world.simulator);
+    let plain = world.bench(&["--rate", "25", "--count", "300"]);
+    let streamed = world.bench(&["--rate", "25", "--count", "100", "--seed", "2", "--stream"]);
+    let exchanges = exchanges.p50_p95_most();
     let searches = world.search(40);
     for n in 0..10 {
         world.leave(&format!("gone-{n}"), n % 2 == 0);
@@ -275,10 +279,10 @@ fn the_report_from_psql_is_what_the_responses_said_and_what_the_peer_saw() {
         assert_eq!(n, times.len(), "{stage}");
         let seen = p50_p95_p99(times);
         println!(
-            "{stage}: {reported:?} ms reported, {seen:?} ms seen; the machine wakes up {noise:?} ms late"
+            "{stage}: {reported:?} ms reported, {seen:?} ms seen; an exchange takes {exchanges:?} ms"
         );
-        for ((reported, seen), noise) in reported.into_iter().zip(seen).zip(noise) {
-            let allowed = (0.02 * seen).max(3.0) + noise;
+        for ((reported, seen), exchange) in reported.into_iter().zip(seen).zip(exchanges) {
+            let allowed = (0.02 * seen).max(3.0) + exchange;
             assert!((reported - seen).abs() <= allowed, "{stage}: {reported} {seen} {allowed}");
         }
     }

@@ -75,7 +75,11 @@ fn round(folder: &TempDir, url: &str, load: Duration) -> Vec<(Duration, String)>
             scope.spawn(|| ask_until(&stop, &address, &answered));
         }
         for _ in 0..number("KIWARI_KILL_BUSY", 0) {
-            scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         pause(load);
         server.kill();

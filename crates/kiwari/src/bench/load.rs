@@ -29,7 +29,8 @@ struct Taken {
 ///
 /// # Errors
 ///
-/// Questions that cannot be read, a server without an address, or a file that cannot be written. What befalls single requests is in the figures.
+/// Questions that cannot be read, a server without an address, or a file that cannot be written. What befalls single
+/// requests is in the figures.
 pub(crate) async fn run(bench: &Bench) -> anyhow::Result<Figures> {
     let bodies = bodies(bench, &questions::read(&bench.questions)?)?;
     let asking = Asking::new(bench).await?;
