@@ -165,10 +165,7 @@ impl VectorFile {
         }
         let mut nearest: Vec<_> = best.into_candidates().collect();
         nearest.sort_unstable_by(|a, b| b.cmp(a));
-        nearest
-            .iter()
-            .map(|best| Neighbour { passage: best.passage, cosine: best.score })
-            .collect()
+        nearest.iter().map(|best| Neighbour { passage: best.passage, cosine: best.score }).collect()
     }
 
     /// The vector stored for a passage, bit by bit as it was added.
