@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Asks, and goes away once the question is being embedded.
-    fn leave(&self, name: &str, stream: bool) {
+    fn leave(&self, name: &str, stream: bool, during: &str) {
         let host = self.server.address.trim_start_matches("http://");
         let body = json!({"question": "How do I get a refund?", "stream": stream}).to_string();
         let head = format!(
@@ -126,13 +126,13 @@ impl World {
              content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        let embedded = || self.simulator.summary()["embed_calls"].as_u64();
-        let before = embedded();
+        let called = || self.simulator.summary()[during].as_u64();
+        let before = called();
         let mut connection = TcpStream::connect(host).expect("the server listens");
         connection.write_all((head + &body).as_bytes()).expect("the server reads");
         assert!((0..5000).any(|_| {
             pause(Duration::from_millis(1));
-            embedded() > before
+            called() > before
         }));
     }
 
@@ -253,7 +253,8 @@ fn the_report_from_psql_is_what_the_responses_said_and_what_the_peer_saw() {
     let exchanges = exchanges.p50_p95_most();
     let searches = world.search(40);
     for n in 0..10 {
-        world.leave(&format!("gone-{n}"), n % 2 == 0);
+        let during = if n < 5 { "embed_calls" } else { "generate_calls" };
+        world.leave(&format!("gone-{n}"), n % 2 == 0, during);
     }
     assert!(world.simulator.settles_within(Duration::from_secs(30)));
     let journal = world.simulator.journal();
@@ -261,7 +262,7 @@ fn the_report_from_psql_is_what_the_responses_said_and_what_the_peer_saw() {
     let answers = [plain, streamed].concat();
 
     check_rows(&database, &answers, &searches);
-    check_those_who_left(&log, &journal);
+    check_those_who_left(&log, &journal, &database);
     let reported = reported(&database);
     let mut times = Times::new();
     told("answer", &answers, &mut times);
@@ -288,11 +289,11 @@ fn the_report_from_psql_is_what_the_responses_said_and_what_the_peer_saw() {
     }
 }
 
-/// Every response has its rows, and every row its response: who went away has neither.
+/// Every response has its rows, and every row its response, but for those who went away.
 fn check_rows(database: &Database, answers: &[Value], searches: &[Value]) {
     let responses: BTreeSet<String> =
         answers.iter().chain(searches).map(|response| text(response, "id").to_owned()).collect();
-    let rows = database.rows("SELECT request_id FROM request_log");
+    let rows = database.rows("SELECT request_id FROM request_log WHERE kind <> 'abandoned'");
     assert_eq!(rows.len(), answers.len() + searches.len());
     assert_eq!(rows.into_iter().collect::<BTreeSet<_>>(), responses);
     let streams =
@@ -302,11 +303,24 @@ fn check_rows(database: &Database, answers: &[Value], searches: &[Value]) {
     assert!(database.number(cut) > 0, "with so much time this test says nothing of what is cut");
 }
 
-/// The log tells of them, and their calls ended with them.
-fn check_those_who_left(log: &[Value], journal: &[Value]) {
+/// The log tells of them, their calls ended with them, and what those have cost is accounted for.
+fn check_those_who_left(log: &[Value], journal: &[Value], database: &Database) {
     assert_eq!(log.iter().filter(|line| line["kind"] == "abandoned").count(), 10);
     let dropped = journal.iter().filter(|call| call["client_gone_ms"].is_f64());
     let left: BTreeSet<&str> =
         dropped.map(|call| text(call, "key")).filter(|key| key.starts_with("gone-")).collect();
     assert_eq!(left.len(), 10);
+    let abandoned = "SELECT count(*) FROM request_log WHERE kind = 'abandoned'";
+    assert_eq!(database.number(abandoned), 10);
+    let written = journal
+        .iter()
+        .filter(|call| text(call, "kind") == "generate" && text(call, "key").starts_with("gone-"));
+    let calls = database.number(
+        "SELECT count(*) FROM call_log JOIN request_log USING (request_id) WHERE kind = 'abandoned'",
+    );
+    assert!(calls >= 5, "nobody left while a model was writing");
+    assert_eq!(usize::try_from(calls).expect("a count"), written.count());
+    let shares =
+        "SELECT n FROM report.answer_kinds(now() - interval '1 day') WHERE kind = 'abandoned'";
+    assert_eq!(database.number(shares), 10);
 }

@@ -29,9 +29,7 @@ impl Run<'_> {
             None => (self.templated(&hits), None),
         };
         self.telling.up_to(&answer.text);
-        let models = self.pipeline.parts.models.as_ref();
-        let cost = |model, usage| models.and_then(|models| models.get(model).cost_micros(usage));
-        let calls = self.drafts.take_calls(cost);
+        let calls = self.drafts.take_calls();
         let attempts = self.attempts();
         Answered {
             answer,

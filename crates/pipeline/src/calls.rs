@@ -1,5 +1,6 @@
 //! [`ModelCall`]: what became of each call of a model.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::{Reason, Usage};
@@ -24,6 +25,10 @@ pub struct ModelCall {
     pub cost_micros: Option<u64>,
 }
 
+/// The calls of a request that was dropped midway, for whoever holds a clone: they have cost what they cost.
+#[derive(Clone, Debug, Default)]
+pub struct AbandonedCalls(Arc<Mutex<Vec<ModelCall>>>);
+
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -45,5 +50,17 @@ impl ModelCall {
             Fate::Used => Usage::default(),
             Fate::Replaced | Fate::Lost(_) | Fate::Abandoned => self.usage.unwrap_or_default(),
         }
+    }
+}
+
+impl AbandonedCalls {
+    /// Those there are, in order; they are told once.
+    #[must_use]
+    pub fn take(&self) -> Vec<ModelCall> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set(&self, calls: Vec<ModelCall>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = calls;
     }
 }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use domain::{Delta, FinishReason, GenerateLimits, Usage};
+use domain::{Delta, FinishReason, GenerateLimits};
 use tokio::time::Instant;
 
-use crate::calls::{Fate, ModelCall};
+use crate::calls::{AbandonedCalls, Fate, ModelCall};
 use crate::policy::{self, Model};
+use crate::request::Models;
 use crate::tally::Tally;
 use crate::writing::{Ending, Writing};
 
@@ -19,10 +20,19 @@ const LONGEST_TOKEN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Drafts {
     start: Instant,
-    tally: Arc<Tally>,
+    accounts: Accounts,
     /// Oldest first.
     open: Vec<Draft>,
     closed: Vec<Closed>,
+}
+
+/// Where calls are accounted for once their request has ended, one way or the other.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    /// They know their prices.
+    pub(crate) models: Option<Models>,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) abandoned: AbandonedCalls,
 }
 
 #[derive(Debug)]
@@ -46,8 +56,8 @@ pub(crate) struct Closed {
 }
 
 impl Drafts {
-    pub(crate) fn new(start: Instant, tally: Arc<Tally>) -> Self {
-        Self { start, tally, open: Vec::new(), closed: Vec::new() }
+    pub(crate) fn new(start: Instant, accounts: Accounts) -> Self {
+        Self { start, accounts, open: Vec::new(), closed: Vec::new() }
     }
 
     /// Begins a draft beside those under way.
@@ -146,19 +156,20 @@ impl Drafts {
         }
     }
 
-    /// Every call, in order, at what `cost` says it costs; no more can follow.
-    pub(crate) fn take_calls(
-        &mut self,
-        cost: impl Fn(Model, Usage) -> Option<u64>,
-    ) -> Vec<ModelCall> {
-        let priced = |Closed { model, call, .. }| {
-            let cost_micros = call.usage.and_then(|usage| cost(model, usage));
-            ModelCall { cost_micros, ..call }
-        };
+    /// Every call, in order, accounted for; no more can follow.
+    pub(crate) fn take_calls(&mut self) -> Vec<ModelCall> {
+        let priced = |closed| self.accounts.priced(closed);
         let mut calls: Vec<ModelCall> = self.closed.drain(..).map(priced).collect();
         calls.sort_by_key(|call| call.attempt);
-        calls.iter().for_each(|call| self.tally.note(call));
+        calls.iter().for_each(|call| self.accounts.tally.note(call));
         calls
+    }
+}
+
+impl Accounts {
+    fn priced(&self, Closed { model, call, .. }: Closed) -> ModelCall {
+        let cost = |usage| self.models.as_ref()?.get(model).cost_micros(usage);
+        ModelCall { cost_micros: call.usage.and_then(cost), ..call }
     }
 }
 
@@ -183,8 +194,9 @@ impl Drop for Drafts {
     /// A request that is dropped midway has still cost what its calls cost.
     fn drop(&mut self) {
         self.close_all(Instant::now(), Fate::Abandoned);
-        for closed in &self.closed {
-            self.tally.note(&closed.call);
+        let calls = self.take_calls();
+        if !calls.is_empty() {
+            self.accounts.abandoned.set(calls);
         }
     }
 }

@@ -9,7 +9,7 @@ use domain::{
 };
 use tokio::time::{Duration, Instant};
 
-use crate::drafts::Drafts;
+use crate::drafts::{Accounts, Drafts};
 use crate::flights::{Event, Flights, Query};
 use crate::found::{Fused, Retrieved};
 use crate::policy::{self, Action, Calls, Model, Plan, Progress, Purse, State};
@@ -87,6 +87,11 @@ impl<'a> Run<'a> {
             budget: request.deadline.remaining_at(request.start),
             reason: None,
         });
+        let accounts = Accounts {
+            models: pipeline.parts.models.clone(),
+            tally: Arc::clone(&pipeline.tally),
+            abandoned: request.abandoned.clone(),
+        };
         Self {
             pipeline,
             request,
@@ -95,7 +100,7 @@ impl<'a> Run<'a> {
             trace: Trace::new(&plan),
             retrieved: Retrieved::default(),
             fused: None,
-            drafts: Drafts::new(request.start, Arc::clone(&pipeline.tally)),
+            drafts: Drafts::new(request.start, accounts),
             telling,
             state: State::START,
             question_vector: None,

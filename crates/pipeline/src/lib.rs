@@ -24,7 +24,7 @@ mod trace;
 mod writing;
 
 pub use answered::{Answered, Found};
-pub use calls::{Fate, ModelCall};
+pub use calls::{AbandonedCalls, Fate, ModelCall};
 pub use extra_calls::{ExtraCalls, ExtraCallsLeft};
 pub use policy::Reasoning;
 pub use request::{ExtraCallsByStage, Models, Parts, Pipeline, Request, Wants};

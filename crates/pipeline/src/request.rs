@@ -11,6 +11,7 @@ use template::TemplateSettings;
 use template::citations::Grounds;
 use tokio::time::Instant;
 
+use crate::calls::AbandonedCalls;
 use crate::extra_calls::{ExtraCalls, ExtraCallsLeft};
 use crate::faults::FaultLog;
 use crate::policy::{Measured, Model, Plan, Readiness, Reasoning, Writers};
@@ -86,6 +87,8 @@ pub struct Request {
     pub normalize: Duration,
     pub wants: Wants,
     pub reasoning: Reasoning,
+    /// Where the calls are left if the request is dropped before it is answered.
+    pub abandoned: AbandonedCalls,
 }
 
 impl Pipeline {

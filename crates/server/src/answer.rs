@@ -28,7 +28,7 @@ pub(crate) async fn answer(
         return Ok(stream::respond(service, received, asked));
     }
     // When the client goes away, this future is dropped where it stands, and the work with it.
-    let unfinished = Unfinished::new("answer", &received, &asked, &service.observed);
+    let unfinished = Unfinished::new("answer", &received, &asked, &service);
     let answered = service.pipeline.answer(&asked.request).await;
     unfinished.finish();
     let envelope = Finished::envelope(&received, &asked);

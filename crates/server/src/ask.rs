@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 use deadline::{BudgetHeader, BudgetSources, Deadline, budget_from_header, budget_from_ms};
 use domain::{AppName, Filter, Language, RequestName};
 use normalize::QuestionError;
-use pipeline::{Reasoning, Request, Wants};
+use pipeline::{AbandonedCalls, Reasoning, Request, Wants};
 use search::Generation;
 use tokio::time::Instant;
 
@@ -98,6 +98,7 @@ pub(crate) async fn understand(
             normalize,
             wants,
             reasoning: written.reasoning,
+            abandoned: AbandonedCalls::default(),
         },
         budget_requested: sources.requested(),
         budget_total,

@@ -14,13 +14,15 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::ask::Asked;
-use crate::metrics::Observed;
 use crate::received::Received;
 use crate::service::Service;
 use crate::wire::{Envelope, degraded, ms};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const REMAINING: HeaderName = HeaderName::from_static("x-deadline-remaining-ms");
+
+/// The kind of a request whose client went away.
+const ABANDONED: &str = "abandoned";
 
 /// One finished request, whatever it asked for.
 pub(crate) struct Finished<'a> {
@@ -44,14 +46,14 @@ pub(crate) struct Finished<'a> {
     pub(crate) streamed: bool,
 }
 
-/// A request under way; says so in the log if it is dropped before its end, which is what happens when its client
-/// goes away.
+/// A request under way; if it is dropped before its end, which is what happens when its client goes away, it is
+/// logged and recorded as abandoned, with what its calls have cost.
 #[derive(Debug)]
 pub(crate) struct Unfinished<'a> {
     endpoint: &'static str,
     received: &'a Received,
     asked: &'a Asked,
-    observed: &'a Observed,
+    service: &'a Service,
     is_finished: bool,
 }
 
@@ -126,30 +128,19 @@ impl Finished<'_> {
     }
 
     fn into_entry(self) -> Entry {
-        let request = &self.asked.request;
+        let begun = begun(self.endpoint, self.received, self.asked);
         Entry {
-            request_id: self.received.id,
-            client_request_id: self.received.client_id.clone(),
-            endpoint: self.endpoint,
-            app: request.generation.id().app.clone(),
-            segment: None,
-            lang: request.question.lang(),
-            received_at: self.received.wall,
-            budget_requested: self.asked.budget_requested,
-            budget_total: self.asked.budget_total,
             spent: self.spent,
             streamed: self.streamed,
             first_content: self.first_content_of_answer(),
             kind: self.kind,
             degraded: degraded(&self.reasons),
             model: self.model.map(models),
-            generation: request.generation.id().number,
-            calibration: self.asked.calibration,
-            minimums: request.allotment.minimums(),
             trace: serde_json::to_string(self.trace).unwrap_or_default(),
             stages: self.stages.iter().map(|report| stage(*report, self.attempts)).collect(),
             calls: self.calls.iter().map(call).collect(),
             reasons: self.reasons,
+            ..begun
         }
     }
 }
@@ -159,10 +150,10 @@ impl<'a> Unfinished<'a> {
         endpoint: &'static str,
         received: &'a Received,
         asked: &'a Asked,
-        observed: &'a Observed,
+        service: &'a Service,
     ) -> Self {
-        observed.begun(&asked.request.generation.id().app, endpoint);
-        Self { endpoint, received, asked, observed, is_finished: false }
+        service.observed.begun(&asked.request.generation.id().app, endpoint);
+        Self { endpoint, received, asked, service, is_finished: false }
     }
 
     /// All is well.
@@ -171,12 +162,21 @@ impl<'a> Unfinished<'a> {
     }
 }
 
+impl Unfinished<'_> {
+    /// Neither stages nor times of it are those of an answer.
+    fn entry(&self) -> Entry {
+        let calls = self.asked.request.abandoned.take();
+        let begun = begun(self.endpoint, self.received, self.asked);
+        Entry { calls: calls.iter().map(call).collect(), ..begun }
+    }
+}
+
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if self.is_finished {
             return;
         }
-        self.observed.cancelled(&self.asked.request.generation.id().app, self.endpoint);
+        self.service.observed.cancelled(&self.asked.request.generation.id().app, self.endpoint);
         // A panic is logged as what it is.
         if std::thread::panicking() {
             return;
@@ -186,12 +186,42 @@ impl Drop for Unfinished<'_> {
             request_id = %self.received.id,
             endpoint = self.endpoint,
             app = %self.asked.request.generation.id().app,
-            kind = "abandoned",
+            kind = ABANDONED,
             generation = self.asked.request.generation.id().number,
             budget_ms = ms(self.asked.budget_total),
             spent_ms = ms(self.received.at.elapsed()),
             "the client went away"
         );
+        self.service.recorder.record(self.entry());
+    }
+}
+
+/// What is known of a request before it has ended: that of one which never does.
+fn begun(endpoint: &'static str, received: &Received, asked: &Asked) -> Entry {
+    let request = &asked.request;
+    Entry {
+        request_id: received.id,
+        client_request_id: received.client_id.clone(),
+        endpoint,
+        app: request.generation.id().app.clone(),
+        segment: None,
+        lang: request.question.lang(),
+        received_at: received.wall,
+        budget_requested: asked.budget_requested,
+        budget_total: asked.budget_total,
+        spent: received.at.elapsed(),
+        streamed: asked.streams,
+        first_content: None,
+        kind: ABANDONED,
+        degraded: false,
+        reasons: Vec::new(),
+        model: None,
+        generation: request.generation.id().number,
+        calibration: asked.calibration,
+        minimums: request.allotment.minimums(),
+        trace: "{}".to_owned(),
+        stages: Vec::new(),
+        calls: Vec::new(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) async fn search(
     body: Body,
 ) -> Result<Response, Problem> {
     let asked = understand(&service, &received, &headers, body, Wants::Passages).await?;
-    let unfinished = Unfinished::new("search", &received, &asked, &service.observed);
+    let unfinished = Unfinished::new("search", &received, &asked, &service);
     let found = service.pipeline.search(&asked.request).await;
     let hits = marked(&service, &asked.request, &found.hits).await;
     unfinished.finish();

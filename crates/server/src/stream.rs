@@ -61,7 +61,7 @@ async fn answer(
     asked: &Asked,
     mut teller: Teller,
 ) -> Bytes {
-    let unfinished = Unfinished::new("answer", received, asked, &service.observed);
+    let unfinished = Unfinished::new("answer", received, asked, service);
     let request = &asked.request;
     let answered = service.pipeline.answer_telling(request, &mut |event| teller.tell(event)).await;
     unfinished.finish();

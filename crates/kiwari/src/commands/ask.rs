@@ -9,7 +9,7 @@ use catalog::{Catalog, Published};
 use deadline::Deadline;
 use domain::{AppName, Filter, RequestName};
 use pipeline::policy::Measured;
-use pipeline::{Answered, Reasoning, Request, Wants};
+use pipeline::{AbandonedCalls, Answered, Reasoning, Request, Wants};
 use server::wire::{AnswerBody, Envelope};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -45,6 +45,7 @@ pub(crate) async fn run(config: &Config, arguments: &Ask) -> anyhow::Result<Exit
         normalize: start.elapsed(),
         wants: Wants::Answer,
         reasoning: Reasoning::Auto,
+        abandoned: AbandonedCalls::default(),
     };
     let answered = pipeline.answer(&request).await;
     let envelope = Envelope {

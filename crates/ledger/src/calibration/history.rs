@@ -143,10 +143,10 @@ type Rows = (u64, Vec<StageRow>, Vec<CallRow>);
 
 const SQLITE_APPS: &str = "
     SELECT DISTINCT app FROM request_log
-    WHERE endpoint = 'answer' AND received_at_us >= ?1 AND received_at_us < ?2 ORDER BY app";
+    WHERE endpoint = 'answer' AND kind <> 'abandoned' AND received_at_us >= ?1 AND received_at_us < ?2 ORDER BY app";
 const SQLITE_COUNT: &str = "
     SELECT count(*) FROM request_log
-    WHERE endpoint = 'answer' AND received_at_us >= ?1 AND received_at_us < ?2 AND app = ?3";
+    WHERE endpoint = 'answer' AND kind <> 'abandoned' AND received_at_us >= ?1 AND received_at_us < ?2 AND app = ?3";
 const SQLITE_STAGES: &str = "
     SELECT request_id, received_at_us, stage, outcome, reason, elapsed_us FROM stage_log
     WHERE endpoint = 'answer' AND received_at_us >= ?1 AND received_at_us < ?2 AND app = ?3
@@ -160,11 +160,11 @@ const SQLITE_CALLS: &str = "
 
 const POSTGRES_APPS: &str = "
     SELECT DISTINCT app FROM request_log
-    WHERE endpoint = 'answer' AND received_at >= ledger_moment($1) AND received_at < ledger_moment($2)
+    WHERE endpoint = 'answer' AND kind <> 'abandoned' AND received_at >= ledger_moment($1) AND received_at < ledger_moment($2)
     ORDER BY app";
 const POSTGRES_COUNT: &str = "
     SELECT count(*) FROM request_log
-    WHERE endpoint = 'answer' AND received_at >= ledger_moment($1) AND received_at < ledger_moment($2)
+    WHERE endpoint = 'answer' AND kind <> 'abandoned' AND received_at >= ledger_moment($1) AND received_at < ledger_moment($2)
         AND app = $3";
 const POSTGRES_STAGES: &str = "
     SELECT request_id::text, (extract(epoch FROM received_at) * 1000000)::bigint, stage, outcome, reason,

@@ -13,7 +13,8 @@ use domain::{
 };
 use pipeline::policy::{Measured, Writers};
 use pipeline::{
-    Answered, Event, ExtraCallsByStage, Models, Parts, Pipeline, Reasoning, Request, Wants,
+    AbandonedCalls, Answered, Event, ExtraCallsByStage, Models, Parts, Pipeline, Reasoning,
+    Request, Wants,
 };
 use search::{Generation, KeywordIndex};
 use template::TemplateSettings;
@@ -130,6 +131,7 @@ impl World {
             normalize: Duration::ZERO,
             wants: Wants::Answer,
             reasoning: Reasoning::Auto,
+            abandoned: AbandonedCalls::default(),
         }
     }
 

@@ -26,14 +26,14 @@ struct Row {
     vector: Vector,
 }
 
-/// Pseudo-random numbers in −1…1.
+/// Pseudo-random numbers in −1…1, none of which is 0.
 struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> f32 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        f32::from((self.0 >> 48) as u16) / 32_768.0 - 1.0
+        (f32::from((self.0 >> 48) as u16) + 0.5) / 32_768.0 - 1.0
     }
 
     fn vector(&mut self, dimensions: usize) -> Vector {

@@ -1,7 +1,7 @@
 -- Which stages took more than their allotment, and which later stage paid for it.
 WITH answers AS (
     SELECT app, count(*) AS n FROM request_log
-    WHERE received_at_us >= ?1 AND endpoint = 'answer' AND (?2 IS NULL OR app = ?2)
+    WHERE received_at_us >= ?1 AND endpoint = 'answer' AND kind <> 'abandoned' AND (?2 IS NULL OR app = ?2)
     GROUP BY app
 ), eaters AS (
     SELECT app, stage, paid_by, count(*) AS n FROM stage_log

@@ -1,7 +1,7 @@
 -- Why answers and searches were less than full.
 WITH requests AS (
     SELECT app, endpoint, count(*) AS n FROM request_log
-    WHERE received_at_us >= ?1 AND (?2 IS NULL OR app = ?2)
+    WHERE received_at_us >= ?1 AND kind <> 'abandoned' AND (?2 IS NULL OR app = ?2)
     GROUP BY app, endpoint
 ), given AS (
     SELECT app, endpoint, one.value ->> 'stage' AS stage, one.value ->> 'reason' AS reason, count(*) AS n

@@ -3,7 +3,7 @@ WITH counted AS (
     SELECT received_at_us - received_at_us % 86400000000 AS day_us, app, endpoint,
            spent_us > budget_total_ms * 1000 AS late, degraded
     FROM request_log
-    WHERE received_at_us >= ?1 AND (?2 IS NULL OR app = ?2)
+    WHERE received_at_us >= ?1 AND kind <> 'abandoned' AND (?2 IS NULL OR app = ?2)
 ), every AS (
     SELECT 1 AS grain, 'day' AS per, day_us AS starts_us, app, endpoint, late, degraded
     FROM counted WHERE ?3 IS NULL OR ?3 = 'day'
