@@ -10,7 +10,7 @@ use std::path::Path;
 
 use analysis::Profile;
 use catalog::{Difference, KeptVectors, Published, VectorHome};
-use domain::{Passage, PassageId, Vector};
+use domain::{Causes, Passage, PassageId, Vector};
 use search::{GenerationFolder, KeywordIndex, VectorFile};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub async fn build_copy(stores: &Stores, published: &Published) -> Result<(), In
             let derived = build(stores, published, Some(basis), &lock).await;
             if let Err(error) = &derived {
                 tracing::warn!(
-                    error = error as &dyn std::error::Error,
+                    error = %Causes(error),
                     "an older copy cannot be built upon; building anew"
                 );
                 build(stores, published, None, &lock).await?;

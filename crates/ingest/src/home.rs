@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use catalog::{Published, VectorHome};
 use deadline::Deadline;
-use domain::{Call, Passage, PassageId, Vector};
+use domain::{Call, Causes, Passage, PassageId, Vector};
 use qdrant::{Draft, Plan, QdrantVectors, QdrantWriter};
 use search::VectorFile;
 
@@ -33,7 +33,7 @@ impl Target {
         next: &Published,
         previous: Option<&Published>,
     ) -> Result<Self, IngestError> {
-        let qdrant = match (next.recipe.vectors, &stores.qdrant) {
+        let qdrant = match (next.recipe.vectors, stores.qdrant_of(&next.recipe)) {
             (VectorHome::Qdrant, Some(qdrant)) => qdrant,
             (VectorHome::Catalog, _) => return Ok(Self::Catalog),
             (VectorHome::Files | VectorHome::Qdrant, _) => return Ok(Self::File),
@@ -43,7 +43,7 @@ impl Target {
             published: previous.map(|previous| previous.id.clone()),
             dimensions: next.recipe.embedder.dimensions,
         };
-        let draft = QdrantWriter::new(qdrant).draft(&plan, &call(STEP)).await?;
+        let draft = QdrantWriter::new(&qdrant).draft(&plan, &call(STEP)).await?;
         Ok(Self::Qdrant(Box::new(draft)))
     }
 
@@ -131,7 +131,7 @@ async fn of_previous(
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
-    match (previous.recipe.vectors, &stores.qdrant, stores.catalog.shared()) {
+    match (previous.recipe.vectors, stores.qdrant_of(&previous.recipe), stores.catalog.shared()) {
         (VectorHome::Files, _, None) => {
             let file = VectorFile::open(&stores.folder(previous).vectors())?;
             let of = |id: &PassageId| Some((*id, file.vector_of(*id)?));
@@ -141,7 +141,7 @@ async fn of_previous(
             Ok(kept.find(app, &previous.recipe.space(), wanted).await?)
         }
         (VectorHome::Qdrant, Some(qdrant), _) => {
-            let holdings = QdrantWriter::new(qdrant).holdings(&previous.id, &call(STEP)).await?;
+            let holdings = QdrantWriter::new(&qdrant).holdings(&previous.id, &call(STEP)).await?;
             let Some(holdings) = holdings else { return Ok(HashMap::new()) };
             Ok(holdings.vectors_of(wanted, &call(STEP)).await?)
         }
@@ -151,7 +151,7 @@ async fn of_previous(
 
 fn unread(error: &IngestError) -> HashMap<PassageId, Vector> {
     tracing::warn!(
-        error = error as &dyn std::error::Error,
+        error = %Causes(error),
         "the previous vectors cannot be read; embedding them again"
     );
     HashMap::new()
@@ -168,10 +168,14 @@ pub async fn vectors_are_complete(
     published: &Published,
     limit: Duration,
 ) -> Result<bool, IngestError> {
-    let found = match (published.recipe.vectors, &stores.qdrant, stores.catalog.shared()) {
+    let found = match (
+        published.recipe.vectors,
+        stores.qdrant_of(&published.recipe),
+        stores.catalog.shared(),
+    ) {
         (VectorHome::Qdrant, Some(qdrant), _) => {
             let (id, embedder) = (published.id.clone(), &published.recipe.embedder);
-            let vectors = QdrantVectors::new(qdrant, id, embedder, published.passages);
+            let vectors = QdrantVectors::new(&qdrant, id, embedder, published.passages);
             match vectors.count(&call(limit)).await {
                 Err(error) if error.is_not_found() => 0,
                 other => other?,

@@ -48,9 +48,9 @@ fn open_keyword(folder: &Path, keyword: &Path) -> Result<KeywordIndex, Generatio
 }
 
 fn remote_vectors(stores: &Stores, published: &Published) -> Arc<dyn VectorIndex> {
-    match &stores.qdrant {
+    match stores.qdrant_of(&published.recipe) {
         Some(qdrant) => Arc::new(QdrantVectors::new(
-            qdrant,
+            &qdrant,
             published.id.clone(),
             &published.recipe.embedder,
             published.passages,

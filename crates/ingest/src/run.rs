@@ -9,7 +9,7 @@ use articles::{SPLITTER_VERSION, SplitSettings, split};
 use catalog::{CatalogError, Changes, Publication, Published, Recipe, VectorHome, Writer};
 use deadline::{CpuPool, Deadline};
 use domain::{
-    AppName, Article, Call, Embedder, EmbedderId, GenerationId, Passage, PassageId, Vector,
+    AppName, Article, Call, Causes, Embedder, EmbedderId, GenerationId, Passage, PassageId, Vector,
 };
 use qdrant::QdrantWriter;
 
@@ -199,12 +199,18 @@ async fn plan(
     let catalog = &*stores.catalog;
     let previous = catalog.newest_of(&app).await?;
     let profile = profile_of(passages);
+    let vectors = stores.vector_home();
+    let owner = match vectors {
+        VectorHome::Qdrant => Some(catalog.identity().await?),
+        VectorHome::Files | VectorHome::Catalog => None,
+    };
     let recipe = Recipe {
         embedder: embedder.clone(),
         splitter: SPLITTER_VERSION,
         passage_text: PASSAGE_TEXT_VERSION,
         analyser: analyser(profile),
-        vectors: stores.vector_home(),
+        vectors,
+        owner,
     };
     let continues = match previous.as_ref().filter(|previous| previous.recipe == recipe) {
         Some(previous) => is_whole(stores, previous).await?,
@@ -288,16 +294,16 @@ async fn after(
     writer: &dyn Writer,
 ) {
     sweep_parts(stores, published, previous);
-    if let Some(qdrant) = &stores.qdrant {
+    if let Some(qdrant) = stores.qdrant_of(&published.recipe) {
         let call = Call::background("index", Deadline::after(LEAD));
-        if let Err(error) = QdrantWriter::new(qdrant).lead_people_to(&published.id, &call).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "Qdrant's alias for people was not set");
+        if let Err(error) = QdrantWriter::new(&qdrant).lead_people_to(&published.id, &call).await {
+            let error = Causes(&error);
+            tracing::warn!(%error, "Qdrant's alias for people was not set");
         }
     }
     if let Err(error) = tidy(stores, &published.id.app, writer).await {
-        let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "old vectors could not be removed; that is tried again");
+        let error = Causes(&error);
+        tracing::warn!(%error, "old vectors could not be removed; that is tried again");
     }
 }
 
@@ -331,7 +337,7 @@ fn still_opens(stores: &Stores, previous: &Published) -> bool {
     open(stores, previous, CpuPool::per_core())
         .inspect_err(|error| {
             tracing::warn!(
-                error = error as &dyn std::error::Error,
+                error = %Causes(error),
                 "the published index does not open; building it anew"
             );
         })
@@ -386,7 +392,7 @@ fn sweep_parts(stores: &Stores, published: &Published, previous: Option<&Publish
     keep.extend(previous.map(|previous| previous.id.number));
     if let Err(error) = sweep(&stores.data.generations(&published.id.app), &keep) {
         tracing::warn!(
-            error = &error as &dyn std::error::Error,
+            error = %Causes(&error),
             "old generations could not be removed; the next run will try again"
         );
     }

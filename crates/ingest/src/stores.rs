@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::{Catalog, Published, VectorHome};
+use catalog::{Catalog, Published, Recipe, VectorHome};
 use qdrant::Qdrant;
 use search::GenerationFolder;
 
@@ -27,6 +27,13 @@ impl Stores {
         } else {
             VectorHome::Files
         }
+    }
+
+    /// The part of Qdrant in which vectors of `recipe` lie, if this process was told of a Qdrant.
+    #[must_use]
+    pub fn qdrant_of(&self, recipe: &Recipe) -> Option<Qdrant> {
+        let qdrant = self.qdrant.as_ref()?;
+        Some(recipe.owner.map_or_else(|| qdrant.clone(), |owner| qdrant.of(owner)))
     }
 
     /// Whether hosts share the catalog, so that each builds its own copies.

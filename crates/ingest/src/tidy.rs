@@ -34,7 +34,8 @@ pub async fn tidy(
     let kept = catalog.since(app, oldest).await?;
     let Some(oldest) = kept.first() else { return Ok(None) };
     if let Some(qdrant) = &stores.qdrant {
-        sweep(qdrant, oldest, &newest).await?;
+        // Whatever was published by whom: only what is this catalog's may go.
+        sweep(&qdrant.of(catalog.identity().await?), oldest, &newest).await?;
     }
     if let Some(vectors) = catalog.shared() {
         vectors.trim(app, oldest.id.number, &spaces(&kept)).await?;

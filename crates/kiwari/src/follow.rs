@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use catalog::{CatalogError, Published};
 use deadline::Deadline;
-use domain::{AppName, GenerationId};
+use domain::{AppName, Causes, GenerationId};
 use ingest::{Stores, copies, vectors_are_complete};
 use search::Generation;
 use server::Knowledge;
@@ -158,8 +158,8 @@ impl Follower {
                 self.in_use(app).is_none()
             }
             Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(%app, generation, error, "the vectors cannot be counted for now");
+                let error = Causes(&error);
+                tracing::warn!(%app, generation, %error, "the vectors cannot be counted for now");
                 true
             }
         }

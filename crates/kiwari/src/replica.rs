@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use catalog::{Beat, CatalogError};
-use domain::AppName;
+use domain::{AppName, Causes};
 use ingest::{IngestError, Stores, tidy};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -65,8 +65,8 @@ impl Replica {
             let pause = match self.beat_and_tidy(&mut tidied).await {
                 Ok(()) => BEAT_EVERY,
                 Err(error) => {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, "old vectors are not tidied up for now");
+                    let error = Causes(&error);
+                    tracing::warn!(%error, "old vectors are not tidied up for now");
                     PAUSE_AFTER_ERROR
                 }
             };
@@ -118,8 +118,8 @@ impl Replica {
 }
 
 fn warn(error: &CatalogError) {
-    let error = error as &dyn std::error::Error;
-    tracing::warn!(error, "the catalog does not know what this server answers from");
+    let error = Causes(error);
+    tracing::warn!(%error, "the catalog does not know what this server answers from");
 }
 
 /// Which generations requests may be on.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use deadline::Deadline;
+use domain::Causes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -121,8 +122,8 @@ async fn keep(store: Store, retention: Option<Duration>, mut stopped: oneshot::R
             prune_at = Instant::now() + PRUNE_EVERY;
             // What cannot be removed now is tried again then.
             if let Err(error) = prune(&store, retention).await {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "old rows of the latency log cannot be removed");
+                let error = Causes(&error);
+                tracing::warn!(%error, "old rows of the latency log cannot be removed");
             }
         }
         tokio::select! {
@@ -131,8 +132,8 @@ async fn keep(store: Store, retention: Option<Duration>, mut stopped: oneshot::R
         }
         // What is not folded now is folded later, by the writer at the latest.
         if let Err(error) = store.fold().await {
-            let error = &error as &dyn std::error::Error;
-            tracing::debug!(error, "the latency log's journal cannot be folded");
+            let error = Causes(&error);
+            tracing::debug!(%error, "the latency log's journal cannot be folded");
         }
     }
 }

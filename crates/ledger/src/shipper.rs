@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::Causes;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -179,7 +180,7 @@ impl Shipper {
         for parcel in parcels {
             tracing::error!(
                 request_id = parcel.request_id,
-                error = error as &dyn std::error::Error,
+                error = %Causes(error),
                 "Postgres refuses a request's rows; they are given up"
             );
         }
@@ -235,7 +236,7 @@ impl Shipper {
         if self.complain_at <= Instant::now() {
             self.complain_at = Instant::now() + COMPLAIN_EVERY;
             tracing::warn!(
-                error = error as &dyn std::error::Error,
+                error = %Causes(error),
                 "the latency log waits on this disk; trying on"
             );
         }

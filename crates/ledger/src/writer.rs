@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::Causes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until};
 
@@ -103,7 +104,7 @@ impl Writer {
         while let Err(error) = self.pen.write(batch).await {
             if self.tallies.failures.get() == 0 {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = %Causes(&error),
                     "the latency log cannot be written; trying on"
                 );
             }

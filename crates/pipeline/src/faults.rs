@@ -1,10 +1,9 @@
 //! [`FaultLog`]: faults in the log, without a line for every request while an upstream is down.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-use domain::{Fault, FaultKind, Stage};
+use domain::{Causes, Fault, FaultKind, Stage};
 use tokio::time::{Duration, Instant};
 
 /// At most one line a minute per stage and kind.
@@ -22,7 +21,7 @@ impl FaultLog {
         if self.is_due(stage, fault.kind(), Instant::now()) {
             tracing::warn!(
                 stage.name = stage.as_str(),
-                error = fault as &dyn Error,
+                error = %Causes(fault),
                 "a stage failed; answers are degraded"
             );
         }

@@ -87,6 +87,12 @@ impl Qdrant {
         })
     }
 
+    /// The same server, of which only the collections of the catalog `owner` are seen and written.
+    #[must_use]
+    pub fn of(&self, owner: u32) -> Self {
+        Self { prefix: self.prefix.of(owner), ..self.clone() }
+    }
+
     /// Where it is called.
     #[must_use]
     pub fn url(&self) -> String {

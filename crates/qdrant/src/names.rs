@@ -1,6 +1,7 @@
 //! What collections and aliases are called.
 //!
-//! `PREFIX_APP_eEPOCH` is a collection, `PREFIX_APP_current` the alias of the published one. A prefix has no
+//! `PREFIX-OWNER_APP_eEPOCH` is a collection, `PREFIX-OWNER_APP_current` the alias of the published one; the owner
+//! is the catalog that says what is published, as several may share a server under one prefix. A prefix has no
 //! underscore and an epoch is only digits, so a name is of exactly one app however the app is called, and no
 //! alias is ever a collection's name. All characters may stand in file names and addresses.
 
@@ -10,7 +11,7 @@ use std::str::FromStr;
 use domain::AppName;
 use thiserror::Error;
 
-/// What the names of all collections of a deployment begin with: 1 to 32 lower-case letters, digits or `-`.
+/// What the names of collections begin with: 1 to 32 lower-case letters, digits or `-`, and the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix(String);
 
@@ -23,6 +24,11 @@ pub struct InvalidPrefix(pub String);
 
 impl Prefix {
     const LONGEST: usize = 32;
+
+    /// The prefix of what belongs to `owner` alone.
+    pub(crate) fn of(&self, owner: u32) -> Self {
+        Self(format!("{self}-{owner:08x}"))
+    }
 
     /// The collection of one epoch of `app`.
     pub(crate) fn collection(&self, app: &AppName, epoch: u32) -> String {
@@ -88,6 +94,17 @@ mod tests {
         for wrong in ["", "a_b", "A", "a.b", &"a".repeat(33)] {
             assert!(wrong.parse::<Prefix>().is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn owners_do_not_take_each_others_collections_for_their_own() {
+        let prefix = Prefix::default();
+        let (mine, theirs) = (prefix.of(0xab), prefix.of(0xab00));
+        let name = mine.collection(&app("default"), 5);
+        assert_eq!(name, "kiwari-000000ab_default_e5");
+        assert_eq!(mine.epoch_of(&app("default"), &name), Some(5));
+        assert_eq!(theirs.epoch_of(&app("default"), &name), None);
+        assert_eq!(prefix.epoch_of(&app("default"), &name), None);
     }
 
     proptest! {

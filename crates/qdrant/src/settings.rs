@@ -15,7 +15,8 @@ pub struct QdrantSettings {
     pub url: String,
     /// Sent with every call. Over `http://` anybody on the way can read it.
     pub api_key: Option<ApiKey>,
-    /// Begins the name of every collection; deployments that share a server need different ones.
+    /// Begins the name of every collection. What follows tells catalogs apart; those that are copies of each other
+    /// need different prefixes.
     pub prefix: Prefix,
     /// Certificates in PEM that are trusted instead of the machine's, for a server with a CA of its own.
     pub ca_pem: Option<String>,

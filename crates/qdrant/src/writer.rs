@@ -13,8 +13,9 @@ use crate::{Draft, Holdings, Qdrant, QdrantError};
 
 /// Writes revisions.
 ///
-/// Only one run may write an app at a time: whoever begins a draft holds a lock that all hosts know. The catalog says what is published; a collection of an epoch that it does not know is taken for the
-/// leftovers of a killed run, so deployments that share a server need different prefixes.
+/// Only one run may write an app at a time: whoever begins a draft holds a lock that all hosts know. The catalog says what is published; a
+/// collection of an epoch that it does not know is taken for the leftovers of a killed run, so catalogs that share a
+/// server each write to their own [part](Qdrant::of) of it.
 #[derive(Clone, Debug)]
 pub struct QdrantWriter {
     qdrant: Qdrant,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use deadline::{Deadline, OutOfTime};
+use domain::Causes;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -140,7 +141,7 @@ async fn serve(
     };
     if let Err(error) = ended {
         // Clients do leave; it is no news.
-        tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke");
+        tracing::debug!(error = %Causes(&error), "a connection broke");
     }
 }
 

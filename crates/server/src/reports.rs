@@ -11,7 +11,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use domain::AppName;
+use domain::{AppName, Causes};
 use ledger::reports::{self, Bounds, NAMES, ReportError, Scope, Source};
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -176,7 +176,7 @@ fn problem(error: &ReportError) -> Problem {
             Problem::new(Code::ReportTimeout, detail)
         }
         ReportError::Postgres(_) | ReportError::Sqlite(_) => {
-            tracing::warn!(error = error as &dyn std::error::Error, "a report cannot be read");
+            tracing::warn!(error = %Causes(error), "a report cannot be read");
             Problem::new(Code::ReportUnavailable, "the latency log cannot be read at the moment")
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadline::Deadline;
+use domain::Causes;
 use pipeline::Wants;
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -80,6 +81,6 @@ async fn pause_after(error: &io::Error) {
     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         return;
     }
-    tracing::error!(error = error as &dyn std::error::Error, "cannot take a connection");
+    tracing::error!(error = %Causes(error), "cannot take a connection");
     tokio::time::sleep(PAUSE).await;
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::{Fault, FaultKind};
+use domain::{Causes, Fault, FaultKind};
 use tokio::time::Instant;
 
 use crate::breaker::{Breaker, Change, Outcome, Pass, Refusal};
@@ -87,7 +87,7 @@ impl Watch {
     }
 
     fn log(&self, change: Change, fault: Option<&Fault>) {
-        let error = fault.map(|fault| fault as &dyn std::error::Error);
+        let error = fault.map(|fault| tracing::field::display(Causes(fault)));
         let enforced = self.settings.mode == BreakerMode::Enforce;
         match change {
             Change::Opened(cause) if enforced => tracing::warn!(

@@ -108,9 +108,9 @@ impl World {
 
     /// How many passages Qdrant has of a generation; `None` without a collection.
     pub(crate) async fn counted(&self, published: &Published) -> Option<u64> {
-        let qdrant = self.stores.qdrant.as_ref().expect("there is one");
+        let qdrant = self.stores.qdrant_of(&published.recipe).expect("there is one");
         let (id, embedder) = (published.id.clone(), &published.recipe.embedder);
-        let vectors = QdrantVectors::new(qdrant, id, embedder, published.passages);
+        let vectors = QdrantVectors::new(&qdrant, id, embedder, published.passages);
         match vectors.count(&soon()).await {
             Err(error) if error.is_not_found() => None,
             counted => Some(counted.expect("counted")),

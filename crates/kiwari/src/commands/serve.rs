@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use deadline::{CancelFlag, Deadline};
-use domain::{Call, Filter, Role};
+use domain::{Call, Causes, Filter, Role};
 use futures_util::future::join_all;
 use ingest::{DataDir, Stores};
 use ledger::reports::Source;
@@ -132,7 +132,7 @@ async fn start_ledger(
         .await
         .inspect_err(|error| {
             tracing::error!(
-                error = error as &dyn std::error::Error,
+                error = %Causes(error),
                 "serving without a latency log; every row is counted as dropped"
             );
         })
@@ -167,21 +167,21 @@ async fn warm_up(engine: &Engine, knowledge: &Knowledge, qdrant: Option<&Qdrant>
     let call = Call::background("warm-up", Deadline::after(WARM_UP));
     let warmed = engine.local.embed(&text, Role::Query, &call).await;
     if let Err(fault) = warmed {
-        tracing::warn!(error = &fault as &dyn std::error::Error, "the embedder did not warm up");
+        tracing::warn!(error = %Causes(&fault), "the embedder did not warm up");
     }
     let connecting = engine.apis.upstreams().into_iter().map(|upstream| async move {
         let call = Call::background("warm-up", Deadline::after(CONNECT));
         if let Err(fault) = upstream.warm(&call).await {
             let api = upstream.name();
-            tracing::warn!(api, error = &fault as &dyn std::error::Error, "cannot be reached yet");
+            tracing::warn!(api, error = %Causes(&fault), "cannot be reached yet");
         }
     });
     let vectors = async {
         let Some(qdrant) = qdrant else { return };
         let call = Call::background("warm-up", Deadline::after(CONNECT));
         if let Err(error) = qdrant.health(&call).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "Qdrant cannot be reached yet");
+            let error = Causes(&error);
+            tracing::warn!(%error, "Qdrant cannot be reached yet");
         }
     };
     tokio::join!(join_all(connecting), vectors);

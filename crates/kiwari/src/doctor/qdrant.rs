@@ -129,14 +129,14 @@ pub(super) async fn vectors(
         return None;
     }
     let app = &published.id.app;
-    let Some(qdrant) = &stores.qdrant else {
+    let Some(qdrant) = stores.qdrant_of(&published.recipe) else {
         let detail = "they are in a Qdrant, and QDRANT_URL is not set: keywords alone answer";
         return Some(Check::failed(VECTORS, detail, "set QDRANT_URL").of(app));
     };
     if !usable {
         return Some(Check::skipped(VECTORS, "Qdrant cannot be asked").of(app));
     }
-    let (check, took) = timed(limit, complete(qdrant, stores, published, limit)).await;
+    let (check, took) = timed(limit, complete(&qdrant, stores, published, limit)).await;
     let late =
         || Check::warning(VECTORS, "Qdrant did not count them in time", "see how loaded Qdrant is");
     Some(check.unwrap_or_else(late).of(app).after(took))

@@ -135,6 +135,7 @@ mod tests {
                 passage_text: 1,
                 analyser: String::new(),
                 vectors: VectorHome::Files,
+                owner: None,
             },
             articles: 1,
             passages: 1,

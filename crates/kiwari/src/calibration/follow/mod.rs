@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use domain::AppName;
+use domain::{AppName, Causes};
 use ledger::calibration::{Applied, Values, WrongSpeed, hour_of, newest};
 use ledger::reports::Source;
 use pipeline::Models;
@@ -108,8 +108,8 @@ impl Calibrations {
                     failures = failures.saturating_add(1);
                     // A database that is just being set up is no trouble, and trouble is told of once.
                     if failures == 2 {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, "cannot look for calibrations; the last one stays");
+                        let error = Causes(&error);
+                        tracing::warn!(%error, "cannot look for calibrations; the last one stays");
                     }
                 }
             }
@@ -146,8 +146,8 @@ impl Calibrations {
 
     fn refuse(&self, applied: &Applied, nonsense: &Nonsense) {
         let (app, calibration) = (&applied.app, applied.number);
-        let error = nonsense as &dyn std::error::Error;
-        tracing::warn!(app, calibration, error, "calibration refused; the old one stays");
+        let error = Causes(nonsense);
+        tracing::warn!(app, calibration, %error, "calibration refused; the old one stays");
         self.refused().insert(calibration);
     }
 
