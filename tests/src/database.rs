@@ -53,6 +53,18 @@ impl Database {
         rest.split('/').next().expect("host:port").to_owned()
     }
 
+    /// Another one, and empty, takes its place under the same address.
+    pub fn replace(&self) {
+        psql(&self.server, &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        psql(&self.server, &format!("CREATE DATABASE {}", self.name));
+    }
+
+    /// Its address, for the role `user` with `password`.
+    #[must_use]
+    pub fn url_as(&self, user: &str, password: &str) -> String {
+        format!("postgres://{user}:{password}@{}/{}", self.host(), self.name)
+    }
+
     /// The rows that `sql` asks for, columns apart by `|`.
     #[must_use]
     pub fn rows(&self, sql: &str) -> Vec<String> {

@@ -174,6 +174,17 @@ fn every_service_does_without_privileges_and_is_watched() {
 }
 
 #[test]
+fn no_log_fills_the_disk() {
+    for (name, service) in services() {
+        let logging = &service["logging"];
+        assert_eq!(logging["driver"], "json-file", "{name}");
+        // Docker takes texts alone; with one file, the newest lines go with the oldest.
+        assert_eq!(logging["options"]["max-size"], "10m", "{name}");
+        assert_eq!(logging["options"]["max-file"], "5", "{name}");
+    }
+}
+
+#[test]
 fn images_and_tools_are_of_versions_that_are_named() {
     let dockerfile = text("Dockerfile");
     let arguments = dockerfile.lines().filter_map(|line| line.strip_prefix("ARG "));

@@ -66,9 +66,14 @@ impl Said {
 }
 
 fn look(folder: &Path, environment: Environment<'_>, more: &[&str]) -> Outcome {
+    look_at(folder, "data", environment, more)
+}
+
+/// The same, of another data directory.
+fn look_at(folder: &Path, dir: &str, environment: Environment<'_>, more: &[&str]) -> Outcome {
     // A port that nobody has, unless the test says otherwise.
     let environment = &[&[("KIWARI__SERVER__BIND", "127.0.0.1:9")], environment].concat();
-    let arguments = [&["doctor", "--data-dir", "data"], more].concat();
+    let arguments = [&["doctor", "--data-dir", dir], more].concat();
     let outcome = kiwari_with(folder, &arguments, environment);
     for said in [&outcome.stdout, &outcome.stderr] {
         assert!(!said.contains(SECRET), "{said}");
@@ -79,7 +84,13 @@ fn look(folder: &Path, environment: Environment<'_>, more: &[&str]) -> Outcome {
 /// Looks, and makes sure that no secret is shown.
 #[track_caller]
 fn doctor(folder: &Path, environment: Environment<'_>) -> Said {
-    let outcome = look(folder, environment, &["--json"]);
+    doctor_of(folder, "data", environment)
+}
+
+/// The same, of another data directory.
+#[track_caller]
+fn doctor_of(folder: &Path, dir: &str, environment: Environment<'_>) -> Said {
+    let outcome = look_at(folder, dir, environment, &["--json"]);
     let report = serde_json::from_str(&outcome.stdout).expect("JSON");
     Said { code: outcome.code, report }
 }
@@ -197,6 +208,26 @@ fn a_data_directory_that_cannot_be_used_is_told() {
 
     fs::write(data.join("catalog.sqlite"), "no catalog, but a file of some length").expect("ours");
     doctor(folder.path(), &[]).is("index.catalog", "failed", "catalog.sqlite");
+}
+
+#[test]
+fn a_data_directory_that_could_not_be_made_is_told() {
+    let folder = folder();
+    for dir in ["/proc/nope", "/proc/nope/deeper", "/dev/null/data"] {
+        let said = doctor_of(folder.path(), dir, &[]);
+        assert_eq!(said.code, Some(1));
+        said.is("data.directory", "failed", "cannot be");
+        let url = format!("postgres://kiwari:{SECRET}@127.0.0.1:{}/k", nobody());
+        doctor_of(folder.path(), dir, &[("DATABASE_URL", &url)]).is(
+            "data.directory",
+            "failed",
+            "cannot be",
+        );
+    }
+    let url = format!("postgres://kiwari:{SECRET}@127.0.0.1:{}/k", nobody());
+    let said = doctor_of(folder.path(), "not/yet", &[("DATABASE_URL", &url)]);
+    said.is("data.directory", "ok", "makes it");
+    assert!(!folder.path().join("not").exists(), "looking makes nothing");
 }
 
 /// A service of the test's own on a port of its own: `serve` has each connection.
@@ -327,6 +358,56 @@ fn what_postgres_lacks_is_told_and_a_database_that_is_not_there() {
         .is("postgres.migrations", "warning", "newer Kiwari")
         .is("postgres.partitions", "warning", "none for today")
         .is("calibration", "warning", "number 1 cannot be used");
+}
+
+#[test]
+fn a_role_that_may_make_nothing_is_told_what_to_ask_for() {
+    let Some(database) = Database::fresh() else { return };
+    let folder = folder();
+    let name = database.rows("SELECT current_database()").concat();
+    let role = format!("{name}_guest");
+    let _role = Role::new(&database, &role);
+    let url = database.url_as(&role, SECRET);
+    let said = doctor(folder.path(), &[("DATABASE_URL", &url)]);
+    assert_eq!(said.code, Some(1));
+    said.is("postgres.server", "ok", "").is(
+        "postgres.migrations",
+        "failed",
+        &format!("GRANT USAGE, CREATE ON SCHEMA \\\"public\\\" TO \\\"{role}\\\""),
+    );
+    let granted = format!("GRANT USAGE, CREATE ON SCHEMA public TO {role}");
+    assert_eq!(database.rows(&granted), [""; 0]);
+    let said = doctor(folder.path(), &[("DATABASE_URL", &url)]);
+    said.is("postgres.migrations", "failed", "GRANT CREATE ON DATABASE");
+    let granted = format!("GRANT CREATE ON DATABASE {name} TO {role}");
+    assert_eq!(database.rows(&granted), [""; 0]);
+    let said = doctor(folder.path(), &[("DATABASE_URL", &url)]);
+    said.is("postgres.migrations", "warning", "whatever writes first applies them");
+    // What was advised is enough.
+    let migrated = kiwari_with(folder.path(), &["migrate"], &[("DATABASE_URL", &url)]);
+    assert_eq!(migrated.code, Some(0), "{}", migrated.stderr);
+    doctor(folder.path(), &[("DATABASE_URL", &url)]).is("postgres.migrations", "ok", "up to date");
+}
+
+/// A role that owns nothing, for as long as it is used.
+struct Role<'a> {
+    database: &'a Database,
+    name: &'a str,
+}
+
+impl<'a> Role<'a> {
+    fn new(database: &'a Database, name: &'a str) -> Self {
+        let made = format!("CREATE ROLE {name} LOGIN PASSWORD '{SECRET}'");
+        assert_eq!(database.rows(&made), [""; 0]);
+        Self { database, name }
+    }
+}
+
+impl Drop for Role<'_> {
+    fn drop(&mut self) {
+        let gone = format!("DROP OWNED BY {0} CASCADE; DROP ROLE {0}", self.name);
+        let _nothing = self.database.rows(&gone);
+    }
 }
 
 #[test]

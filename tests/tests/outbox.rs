@@ -241,4 +241,13 @@ fn migrate_says_what_it_does_and_what_is_missing() {
     assert!(migrate(&["migrate"]).stdout.contains("applied: 0001 latency log"));
     let checked = migrate(&["migrate", "--check"]);
     assert_eq!((checked.code, checked.stdout.as_str()), (Some(0), "up to date\n"));
+
+    let newer = "INSERT INTO _sqlx_migrations SELECT 9000, description, installed_on, success, checksum, execution_time
+        FROM _sqlx_migrations WHERE version = 1 RETURNING version";
+    assert_eq!(database.rows(newer)[0], "9000");
+    let newer = "the tables are of a newer Kiwari than this one, which lacks: 9000\n";
+    let checked = migrate(&["migrate", "--check"]);
+    assert_eq!((checked.code, checked.stdout.as_str()), (Some(1), newer));
+    let migrated = migrate(&["migrate"]);
+    assert_eq!((migrated.code, migrated.stdout.as_str()), (Some(0), newer));
 }

@@ -84,6 +84,12 @@ fn pause(length: Duration) {
     thread::sleep(length);
 }
 
+/// How the server says that its vectors are.
+fn vectors_state(server: &Server) -> String {
+    let health = get(&format!("{}/health", server.address)).json();
+    health["vectors"]["state"].as_str().unwrap_or_else(|| panic!("{health}")).to_owned()
+}
+
 /// Waits until `what` is so.
 #[track_caller]
 fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -250,6 +256,7 @@ fn a_qdrant_that_has_lost_everything_is_filled_by_the_next_run() {
     qdrant.start_anew();
     let gone = [("vector".to_owned(), "unavailable".to_owned())];
     soon("vectors are gone", || reasons(&ask(&server, 2)) == gone);
+    soon("that is known", || vectors_state(&server) == "away");
     let answer = ask(&server, 3);
     assert_eq!((generation(&answer), editions(&answer)), (1, BTreeSet::from([1])));
     // A server that starts now has nothing better.
@@ -259,6 +266,53 @@ fn a_qdrant_that_has_lost_everything_is_filled_by_the_next_run() {
     assert_eq!((&indexed["generation"], &indexed["unchanged"]), (&2.into(), &ARTICLES.into()));
     reaches(&server, 2);
     soon("vectors again", || reasons(&ask(&server, 4)).is_empty());
+    soon("that is known", || vectors_state(&server) == "ok");
+}
+
+#[test]
+fn what_is_on_record_is_taken_up_whatever_its_number() {
+    let Some(database) = Database::fresh() else { return };
+    let url = database.url();
+    let environment = [("DATABASE_URL", url.as_str())];
+    let (first, second, at) = (folder(), folder(), folder());
+    index(first.path(), 1, &environment);
+    index(first.path(), 2, &environment);
+    let server = Server::start_with(at.path(), &[], &environment);
+    reaches(&server, 2);
+
+    database.replace();
+    // What is loaded stays while nothing is on record.
+    assert_eq!(editions(&ask(&server, 1)), BTreeSet::from([2]));
+    index(second.path(), 7, &environment);
+    reaches(&server, 1);
+    for n in 0..ARTICLES {
+        assert_eq!(editions(&ask(&server, n)), BTreeSet::from([7]));
+    }
+    // The other database's copies of the same number are not taken for this one's.
+    index(second.path(), 8, &environment);
+    reaches(&server, 2);
+    for n in 0..ARTICLES {
+        assert_eq!(editions(&ask(&server, n)), BTreeSet::from([8]));
+    }
+    // An earlier restore point of the same database.
+    assert_eq!(
+        database.number(
+            "WITH gone AS (DELETE FROM catalog.generation WHERE number = 2 RETURNING 1),
+                  passages AS (DELETE FROM catalog.passage WHERE from_generation = 2 RETURNING 1),
+                  back AS (UPDATE catalog.passage SET until_generation = NULL WHERE until_generation = 2 RETURNING 1)
+             SELECT count(*) FROM gone"
+        ),
+        1
+    );
+    reaches(&server, 1);
+    assert_eq!(editions(&ask(&server, 3)), BTreeSet::from([7]));
+    server.signal("TERM");
+    let (status, log) = server.join();
+    assert!(status.success());
+    let said = |line: &&Value| line["message"].as_str().unwrap_or_default().contains("replaced");
+    let numbers: Vec<_> =
+        log.iter().filter(said).map(|line| (&line["in_use"], &line["generation"])).collect();
+    assert_eq!(numbers, [(&2.into(), &1.into()), (&2.into(), &1.into())], "{log:#?}");
 }
 
 #[test]

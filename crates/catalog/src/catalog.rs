@@ -16,6 +16,13 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     /// builds the searchable parts on its own disk; of one that is a file, the indexing run has built them beside it.
     fn shared(&self) -> Option<&dyn KeptVectors>;
 
+    /// What tells this catalog from all others, drawn when it was made. A copy of a database has the same.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError`].
+    async fn identity(&self) -> Result<u32, CatalogError>;
+
     /// The newest generation of each app, by name; an app whose row cannot be understood leaves the others
     /// alone.
     ///
@@ -110,6 +117,13 @@ pub trait Catalog: Send + Sync + fmt::Debug {
         silence: Duration,
     ) -> Result<Option<u64>, CatalogError>;
 
+    /// The servers that answer from `app` and were heard of within `silence`, those of the oldest generation first.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError`].
+    async fn servers(&self, app: &AppName, silence: Duration) -> Result<Vec<Heard>, CatalogError>;
+
     /// Says goodbye.
     async fn close(&self);
 }
@@ -134,6 +148,17 @@ pub trait Writer: Send + Sync + fmt::Debug {
 
     /// Gives the right back. Dropping does so too, a moment later.
     async fn release(self: Box<Self>);
+}
+
+/// What was last heard of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// As in its [`Beat`].
+    pub replica: String,
+    /// The oldest generation that it may still answer from.
+    pub generation: u64,
+    /// How long ago, by the catalog's own clock.
+    pub ago: Duration,
 }
 
 /// What a server says of itself every few seconds.

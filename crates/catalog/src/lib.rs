@@ -14,10 +14,10 @@ mod recipe;
 mod sqlite;
 mod stored;
 
-pub use catalog::{Beat, Catalog, Writer};
+pub use catalog::{Beat, Catalog, Heard, Writer};
 pub use error::CatalogError;
 pub use kept_vectors::KeptVectors;
-pub use postgres::{PgCatalog, PgSettings, migrate, newer, pending};
+pub use postgres::{PgCatalog, PgSettings, may_create, migrate, newer, pending};
 pub use publication::{Changes, Difference, Publication, Published};
 pub use recipe::{Recipe, VectorHome};
 pub use sqlite::SqliteCatalog;

@@ -21,6 +21,11 @@ pub struct Recipe {
     /// Where the vectors lie. Moving them is a new epoch.
     #[serde(default)]
     pub vectors: VectorHome,
+    /// Where vectors lie in Qdrant: the [identity](crate::Catalog::identity) of the catalog whose collections hold
+    /// them, as a Qdrant may serve several. `None`: an older Kiwari wrote them, under names that say no more than the
+    /// app.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<u32>,
 }
 
 /// Where an epoch's vectors lie.

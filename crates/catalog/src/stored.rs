@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use domain::{GenerationId, Passage, PassageId};
+use domain::{AppName, GenerationId, Passage, PassageId};
 
-use crate::{CatalogError, Published, Recipe};
+use crate::{CatalogError, Heard, Published, Recipe};
 
 /// `app, number, epoch, recipe, articles, passages, published_at` in microseconds.
 pub(crate) type GenerationRow = (String, i64, i64, String, i64, i64, i64);
@@ -26,6 +26,19 @@ pub(crate) fn published(row: &GenerationRow) -> Result<Published, CatalogError> 
     })
 }
 
+/// `replica, generation`, and microseconds since it was heard of.
+pub(crate) type HeardRow = (String, i64, i64);
+
+pub(crate) fn heard(app: &AppName, row: HeardRow) -> Result<Heard, CatalogError> {
+    let (replica, generation, micros_ago) = row;
+    let damaged_number = |source| damaged(app.as_str(), "servers", source);
+    Ok(Heard {
+        replica,
+        generation: u64::try_from(generation).map_err(damaged_number)?,
+        ago: Duration::from_micros(u64::try_from(micros_ago).map_err(damaged_number)?),
+    })
+}
+
 pub(crate) fn recipe_text(recipe: &Recipe) -> String {
     serde_json::to_string(recipe).expect("a recipe is plain strings and numbers")
 }
@@ -40,6 +53,11 @@ pub(crate) fn passage(app: &str, body: &str) -> Result<Passage, CatalogError> {
 
 pub(crate) fn passage_id(app: &str, digits: &str) -> Result<PassageId, CatalogError> {
     digits.parse().map_err(|error| damaged(app, "passage id", error))
+}
+
+/// The tables hold no other numbers.
+pub(crate) fn identity(number: i64) -> Result<u32, CatalogError> {
+    u32::try_from(number).map_err(|error| CatalogError::Read(sqlx::Error::Decode(error.into())))
 }
 
 pub(crate) fn damaged(

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{CatalogError, Published};
+use catalog::{CatalogError, Published, VectorHome};
 use deadline::Deadline;
-use domain::{AppName, Causes, GenerationId};
+use domain::{AppName, Causes};
 use ingest::{Stores, copies, vectors_are_complete};
 use search::Generation;
 use server::Knowledge;
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::compose::Engine;
 use crate::replica::Replica;
 use crate::take_up;
+use crate::taken_up::TakenUp;
 
 /// How often the catalog is asked for something newer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -40,8 +41,9 @@ pub(crate) struct Follower {
     engine: Engine,
     knowledge: Arc<Knowledge>,
     replica: Option<Replica>,
+    taken_up: TakenUp,
     /// The generations that did not open, and when that was.
-    failed: BTreeMap<AppName, (u64, Instant)>,
+    failed: BTreeMap<AppName, (Published, Instant)>,
     /// Whether the catalog could not be asked the last time, which is said once.
     is_cut_off: bool,
 }
@@ -53,8 +55,13 @@ impl Follower {
         knowledge: Arc<Knowledge>,
         replica: Option<Replica>,
     ) -> Self {
-        let failed = BTreeMap::new();
-        Self { stores, engine, knowledge, replica, failed, is_cut_off: false }
+        let (taken_up, failed) = (TakenUp::default(), BTreeMap::new());
+        Self { stores, engine, knowledge, replica, taken_up, failed, is_cut_off: false }
+    }
+
+    /// What is answered from, now and later.
+    pub(crate) fn taken_up(&self) -> TakenUp {
+        self.taken_up.clone()
     }
 
     /// Loads what there is to start with. A catalog that is a file has to be readable. One on another host may be
@@ -81,22 +88,27 @@ impl Follower {
         if self.is_cut_off {
             return true;
         }
-        let asking = self.stores.catalog.since(&copy.id.app, copy.id.number);
-        match Deadline::after(RECORD).run(asking).await {
-            Ok(Ok(published)) => published.first() == Some(copy),
-            Ok(Err(_)) | Err(_) => {
-                self.is_cut_off = true;
-                tracing::warn!("the catalog cannot be read; serving what lies here");
-                true
-            }
+        let is_on_record = self.is_on_record(copy).await;
+        if is_on_record.is_none() {
+            self.is_cut_off = true;
+            tracing::warn!("the catalog cannot be read; serving what lies here");
         }
+        is_on_record.unwrap_or(true)
     }
 
-    /// Loads whatever is newer than what is in use. One app's broken index leaves the others alone.
+    /// Whether the catalog has just this generation; `None` if it cannot be asked.
+    async fn is_on_record(&self, published: &Published) -> Option<bool> {
+        let id = &published.id;
+        let asking = self.stores.catalog.since(&id.app, id.number);
+        let on_record = Deadline::after(RECORD).run(asking).await.ok()?.ok()?;
+        Some(on_record.first() == Some(published))
+    }
+
+    /// Loads whatever is on record and not in use. One app's broken index leaves the others alone.
     async fn catch_up(&mut self) -> Result<(), CatalogError> {
         for published in self.stores.catalog.newest().await? {
             match published {
-                Ok(published) if self.is_news(&published.id) => {
+                Ok(published) if self.is_news(&published) => {
                     if let Some(replica) = &self.replica {
                         replica.expect(&published.id.app, published.id.number).await;
                     }
@@ -112,50 +124,68 @@ impl Follower {
         Ok(())
     }
 
-    fn is_news(&self, id: &GenerationId) -> bool {
+    /// Whether it is another one than is in use, of whatever number: one that is lower, or the same with other
+    /// content, comes with a database that was replaced or restored.
+    fn is_news(&self, published: &Published) -> bool {
+        let app = &published.id.app;
         let retry = if self.stores.is_shared() || self.stores.qdrant.is_some() {
             RETRY_SHARED_AFTER
         } else {
             RETRY_AFTER
         };
-        let failed = self.failed.get(&id.app);
+        let failed = self.failed.get(app);
         let failed_lately =
-            failed.is_some_and(|(number, at)| *number == id.number && at.elapsed() < retry);
-        self.in_use(&id.app).is_none_or(|number| number < id.number) && !failed_lately
+            failed.is_some_and(|(failed, at)| failed == published && at.elapsed() < retry);
+        self.taken_up.of(app).as_ref() != Some(published) && !failed_lately
     }
 
-    /// The number of the generation that `app` is answered from.
-    fn in_use(&self, app: &AppName) -> Option<u64> {
-        let in_use = self.knowledge.overview();
-        let current = in_use.iter().find(|(name, _)| name == app);
-        current.and_then(|(_, generation)| Some(generation.as_ref()?.id().number))
+    /// Whether the catalog no longer has the generation that `app` is answered from. One that cannot be asked about
+    /// it has it.
+    async fn is_off_record(&self, app: &AppName) -> bool {
+        match self.taken_up.of(app) {
+            Some(in_use) => self.is_on_record(&in_use).await == Some(false),
+            None => false,
+        }
     }
 
     async fn load(&mut self, published: &Published) {
-        let id = &published.id;
+        let app = &published.id.app;
+        let is_replaced = self.is_off_record(app).await;
+        let is_all_there_is = is_replaced || self.taken_up.of(app).is_none();
         match take_up::open(&self.stores, published, &self.engine).await {
-            Ok(generation) if self.may_be_used(published).await => self.publish(generation),
-            Ok(_incomplete) => self.put_off(id),
+            Ok(generation) if self.may_be_used(published, is_all_there_is).await => {
+                if is_replaced {
+                    let (number, in_use) = (published.id.number, self.taken_up.of(app));
+                    let in_use = in_use.map(|in_use| in_use.id.number);
+                    tracing::warn!(
+                        %app, generation = number, in_use,
+                        "the database was replaced or restored: it does not know the generation in use"
+                    );
+                }
+                self.publish(generation, published);
+            }
+            Ok(_incomplete) => self.put_off(published),
             Err(error) => {
-                self.put_off(id);
+                self.put_off(published);
                 tracing::error!(error = format!("{error:#}"), "a generation cannot be loaded");
             }
         }
     }
 
-    fn put_off(&mut self, id: &GenerationId) {
-        self.failed.insert(id.app.clone(), (id.number, Instant::now()));
-        self.knowledge.announce(id.app.clone());
+    fn put_off(&mut self, published: &Published) {
+        let app = &published.id.app;
+        self.failed.insert(app.clone(), (published.clone(), Instant::now()));
+        self.knowledge.announce(app.clone());
     }
 
     /// Whether its vectors are all there, or nobody can say, or there is nothing better to answer from.
-    async fn may_be_used(&self, published: &Published) -> bool {
+    async fn may_be_used(&self, published: &Published, is_all_there_is: bool) -> bool {
         let (app, generation) = (&published.id.app, published.id.number);
         match vectors_are_complete(&self.stores, published, COUNT).await {
             Ok(true) => true,
             Ok(false) => {
                 tracing::error!(%app, generation, "vectors are missing; `kiwari index` writes them anew");
-                self.in_use(app).is_none()
+                is_all_there_is
             }
             Err(error) => {
                 let error = Causes(&error);
@@ -165,18 +195,29 @@ impl Follower {
         }
     }
 
-    fn publish(&mut self, generation: Generation) {
-        let id = generation.id().clone();
+    fn publish(&mut self, generation: Generation, published: &Published) {
+        let id = &published.id;
         self.failed.remove(&id.app);
+        self.taken_up.put(published);
         let embedder = generation.embedder().to_string();
         if generation.embedding().is_none() {
             tracing::warn!(app = %id.app, embedder, "the embedder cannot be called here; keywords alone answer");
         }
-        self.knowledge.publish(Arc::new(generation));
+        self.knowledge.publish(Arc::new(self.guarded(generation, published)));
         if let Some(replica) = &self.replica {
             replica.took_up(&id.app, id.number);
         }
         tracing::info!(app = %id.app, generation = id.number, embedder, "a generation is loaded");
+    }
+
+    /// With vectors that others may sweep only while they know of this server.
+    fn guarded(&self, generation: Generation, published: &Published) -> Generation {
+        match &self.replica {
+            Some(replica) if published.recipe.vectors == VectorHome::Qdrant => {
+                generation.with_vectors(|vectors| replica.heard().guard(vectors))
+            }
+            _ => generation,
+        }
     }
 
     /// Catches up; a catalog that cannot be asked is said to be so once, and that it is back.

@@ -14,6 +14,7 @@ mod demo_help;
 mod doctor;
 mod eval;
 mod follow;
+mod heard;
 mod index_folder;
 mod logging;
 mod models;
@@ -22,6 +23,7 @@ mod replica;
 mod stores;
 mod surroundings;
 mod take_up;
+mod taken_up;
 
 use std::process::ExitCode;
 

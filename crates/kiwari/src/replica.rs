@@ -15,6 +15,7 @@ use ingest::{IngestError, Stores, tidy};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::heard::Heard;
 use crate::stores::holder;
 
 const BEAT_EVERY: Duration = Duration::from_secs(5);
@@ -31,6 +32,7 @@ pub(crate) struct Replica {
     name: String,
     stores: Stores,
     in_use: Arc<Mutex<InUse>>,
+    heard: Heard,
 }
 
 impl Replica {
@@ -41,7 +43,13 @@ impl Replica {
             name: Uuid::now_v7().to_string(),
             stores: stores.clone(),
             in_use: Arc::new(Mutex::new(InUse::new(longest + SLACK))),
+            heard: Heard::now(),
         })
+    }
+
+    /// Whether others know that it answers.
+    pub(crate) fn heard(&self) -> &Heard {
+        &self.heard
     }
 
     /// Says that `number` of `app` is about to be used, if that is the first one: from then on it is kept.
@@ -82,8 +90,11 @@ impl Replica {
     }
 
     async fn beat(&self) -> Result<(), CatalogError> {
-        let oldest_in_use = self.look(|in_use| in_use.oldest(Instant::now()));
-        self.stores.catalog.beat(&Beat { replica: self.name.clone(), oldest_in_use }).await
+        let now = Instant::now();
+        let oldest_in_use = self.look(|in_use| in_use.oldest(now));
+        self.stores.catalog.beat(&Beat { replica: self.name.clone(), oldest_in_use }).await?;
+        self.heard.at(now);
+        Ok(())
     }
 
     async fn beat_and_tidy(

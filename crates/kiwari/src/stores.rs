@@ -8,7 +8,7 @@ use catalog::{Catalog, CatalogError, PgCatalog, PgSettings, SqliteCatalog};
 use ingest::{DataDir, Stores};
 use qdrant::{Qdrant, QdrantSettings};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, refused_for_qdrant};
 
 /// What the environment names: Postgres or a file, Qdrant or none. Neither service is called.
 pub(crate) async fn configured(config: &Config) -> anyhow::Result<Stores> {
@@ -63,11 +63,7 @@ pub(crate) fn qdrant(config: &Config) -> anyhow::Result<Option<Qdrant>> {
         vectors_on_disk: written.vectors_on_disk,
         ..QdrantSettings::at(url)
     };
-    let refused = |error: qdrant::InvalidSettings| ConfigError::Invalid {
-        key: "QDRANT_URL".to_owned(),
-        message: error.to_string(),
-    };
-    Ok(Some(Qdrant::new(&settings).map_err(refused)?))
+    Ok(Some(Qdrant::new(&settings).map_err(|error| refused_for_qdrant(&error))?))
 }
 
 /// Names this process to others, as one that is `doing` something.

@@ -1,6 +1,7 @@
 //! [`Counts`]: what became of the entries, for `/metrics` and `/health`.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::entry::unix_micros;
@@ -77,6 +78,8 @@ pub(crate) struct OutboxTallies {
     pub(crate) refused: Tally,
     pub(crate) overflowed: Tally,
     pub(crate) failures: Tally,
+    /// Why the last try failed.
+    error: Mutex<Option<String>>,
     /// When the oldest request that has not arrived was received, in microseconds since the Unix epoch;
     /// 0: there is none.
     oldest_us: AtomicI64,
@@ -98,6 +101,25 @@ impl Tallies {
 impl OutboxTallies {
     pub(crate) fn note_oldest(&self, received_at_us: Option<i64>) {
         self.oldest_us.store(received_at_us.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    pub(crate) fn failed(&self, words: String) {
+        self.failures.add(1);
+        *self.error() = Some(words);
+    }
+
+    pub(crate) fn recovered(&self) {
+        self.failures.set(0);
+        *self.error() = None;
+    }
+
+    /// Why the last try failed, if none has succeeded since.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.error().clone()
+    }
+
+    fn error(&self) -> MutexGuard<'_, Option<String>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn counts(&self, written: u64) -> OutboxCounts {

@@ -6,6 +6,7 @@ use sqlx::query_builder::Separated;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::entry::{CallEntry, Entry, StageEntry, count, micros, millis};
+use crate::nul::{text, without_nul_escapes};
 use crate::paid::{allotted, paid_by};
 
 /// Rows of one statement: SQLite takes 32,766 values in each, and no row has more than twenty.
@@ -66,10 +67,10 @@ fn push<T>(
 fn push_request(row: &mut Row<'_>, (entry, _, _): &Part<'_, Entry>) {
     let model = entry.model.as_ref();
     row.push_bind(entry.request_id.to_string())
-        .push_bind(entry.client_request_id.clone())
+        .push_bind(entry.client_request_id.as_deref().map(text))
         .push_bind(entry.endpoint)
         .push_bind(entry.app.as_str().to_owned())
-        .push_bind(entry.segment.clone())
+        .push_bind(entry.segment.as_deref().map(text))
         .push_bind(entry.lang.as_str().to_owned())
         .push_bind(entry.received_at_us())
         .push_bind(entry.budget_requested.map(millis))
@@ -80,11 +81,11 @@ fn push_request(row: &mut Row<'_>, (entry, _, _): &Part<'_, Entry>) {
         .push_bind(entry.kind)
         .push_bind(entry.degraded)
         .push_bind(entry.reasons_json())
-        .push_bind(model.map(|model| model.requested.clone()))
-        .push_bind(model.map(|model| model.served.clone()))
+        .push_bind(model.map(|model| text(&model.requested)))
+        .push_bind(model.map(|model| text(&model.served)))
         .push_bind(count(entry.generation))
         .push_bind(count(entry.calibration))
-        .push_bind(entry.trace.clone());
+        .push_bind(without_nul_escapes(&entry.trace));
 }
 
 fn push_stage(row: &mut Row<'_>, (entry, seq, stage): &Part<'_, StageEntry>) {
@@ -113,7 +114,7 @@ fn push_call(row: &mut Row<'_>, (entry, seq, call): &Part<'_, CallEntry>) {
         .push_bind(*seq)
         .push_bind(entry.received_at_us())
         .push_bind(entry.app.as_str().to_owned())
-        .push_bind(call.model.clone())
+        .push_bind(text(&call.model))
         .push_bind(call.attempt)
         .push_bind(call.fate.as_str())
         .push_bind(call.fate.reason().map(Reason::as_str))

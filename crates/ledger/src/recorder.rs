@@ -49,4 +49,10 @@ impl Recorder {
     pub fn counts(&self) -> Counts {
         self.tallies.counts()
     }
+
+    /// Why the last try to ship to Postgres failed, if none has succeeded since. No secrets, and nothing of a row.
+    #[must_use]
+    pub fn outbox_error(&self) -> Option<String> {
+        self.tallies.outbox.as_ref()?.last_error()
+    }
 }

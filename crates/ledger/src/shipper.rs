@@ -1,7 +1,7 @@
 //! [`Shipper`]: the one task that moves rows from the disk to Postgres.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use domain::Causes;
 use tokio::sync::oneshot;
@@ -9,9 +9,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::backoff::Backoff;
 use crate::counts::{OutboxTallies, Tallies};
+use crate::entry::unix_micros;
 use crate::ledger::{PRUNE_EVERY, prune};
 use crate::outbox::Parcel;
-use crate::postgres::{self, Delivered, Maintained, PgError, PgSettings, Session};
+use crate::postgres::{self, ClockOffset, Delivered, Maintained, PgError, PgSettings, Session};
+use crate::seldom::Seldom;
 use crate::{LedgerError, Settings, Store};
 
 /// How often the disk is looked at while nothing waits. Rows gather meanwhile.
@@ -20,8 +22,10 @@ const IDLE: Duration = Duration::from_millis(250);
 /// How often partitions, retention and histograms are seen to.
 const MAINTAIN_EVERY: Duration = Duration::from_secs(3600);
 
-/// How often a Postgres that stays away is complained about.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
+/// How soon clocks that differ are looked at again.
+const COMPARE_EVERY: Duration = Duration::from_secs(60);
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Shipper {
@@ -30,14 +34,18 @@ pub(crate) struct Shipper {
     settings: PgSettings,
     tallies: Arc<Tallies>,
     session: Option<Session>,
-    /// Whether the schema was seen to be up to date.
+    /// Whether the schema was seen to be up to date, and nothing has gone wrong since.
     is_migrated: bool,
+    /// Whether rows were to be let go that should be kept: maintenance puts that right where it can.
+    is_floor_doubted: bool,
     /// Requests of the next batch at most; fewer after one that was not done in time.
     batch: usize,
     maintain_at: Instant,
     prune_at: Instant,
-    complain_at: Instant,
-    overflow_at: Instant,
+    complaint: Seldom,
+    overflow_complaint: Seldom,
+    expired_complaint: Seldom,
+    clocks_complaint: Seldom,
     backoff: Backoff,
 }
 
@@ -74,10 +82,13 @@ impl Shipper {
             tallies,
             session: None,
             is_migrated: false,
+            is_floor_doubted: false,
             maintain_at: now,
             prune_at: now,
-            complain_at: now,
-            overflow_at: now,
+            complaint: Seldom::default(),
+            overflow_complaint: Seldom::default(),
+            expired_complaint: Seldom::default(),
+            clocks_complaint: Seldom::default(),
         }
     }
 
@@ -114,6 +125,11 @@ impl Shipper {
             return Ok(left);
         }
         self.ready().await?;
+        if self.is_floor_doubted {
+            self.maintain_at = Instant::now();
+            self.maintain_if_due().await?;
+            self.is_floor_doubted = false;
+        }
         self.ship(&parcels).await?;
         self.maintain_if_due().await?;
         Ok(left)
@@ -129,8 +145,7 @@ impl Shipper {
         let Some(most) = self.kept.most_waiting else { return Ok(()) };
         let overflowed = self.store.keep_within(most).await?;
         self.outbox().overflowed.add(overflowed);
-        if overflowed > 0 && self.overflow_at <= Instant::now() {
-            self.overflow_at = Instant::now() + COMPLAIN_EVERY;
+        if overflowed > 0 && self.overflow_complaint.is_due() {
             let overflowed = self.outbox().overflowed.get();
             tracing::warn!(
                 overflowed.count = overflowed,
@@ -172,8 +187,24 @@ impl Shipper {
             outbox.expired.add(as_u64(gone.len() - shipped));
         };
         self.store.trim(parcels, counted).await?;
+        self.complain_of_expired(parcels, done);
         self.recovered();
         Ok(())
+    }
+
+    fn complain_of_expired(&mut self, parcels: &[Parcel], done: Delivered) {
+        let expired = parcels.iter().filter(|parcel| !done.keeps(parcel));
+        let Some(newest) = expired.map(|parcel| parcel.received_at_us).max() else { return };
+        if !self.expired_complaint.is_due() {
+            return;
+        }
+        tracing::warn!(
+            expired.count = self.outbox().expired.get(),
+            newest_age_days = (unix_micros(SystemTime::now()) - newest) / MICROS_PER_DAY,
+            kept_days = self.settings.retention_days,
+            postgres_clock_ahead_s = done.ahead_s,
+            "Postgres does not keep the days of some requests any more; their rows are let go"
+        );
     }
 
     async fn refused(&mut self, parcels: &[Parcel], error: &PgError) -> Result<(), LedgerError> {
@@ -206,20 +237,36 @@ impl Shipper {
             return Ok(());
         }
         let settings = self.settings.clone();
-        let maintained = postgres::maintain(self.ready().await?, &settings).await?;
-        if maintained == Maintained::Done {
-            self.maintain_at = Instant::now() + MAINTAIN_EVERY;
+        match postgres::maintain(self.ready().await?, &settings).await? {
+            Maintained::Done => self.maintain_at = Instant::now() + MAINTAIN_EVERY,
+            Maintained::Unfinished => {}
+            Maintained::ClocksDiffer(clock) => {
+                self.maintain_at = Instant::now() + COMPARE_EVERY;
+                self.complain_of_clocks(clock);
+            }
         }
-        self.recovered();
+        // Whether the floor is right now shows when rows are shipped.
+        if !self.is_floor_doubted {
+            self.recovered();
+        }
         Ok(())
+    }
+
+    fn complain_of_clocks(&mut self, clock: ClockOffset) {
+        if self.clocks_complaint.is_due() {
+            tracing::warn!(
+                postgres_clock_ahead_s = clock.ahead_s(),
+                "Postgres' clock and this machine's differ: no day of the log is dropped until they agree"
+            );
+        }
     }
 
     fn recovered(&mut self) {
         let failures = self.outbox().failures.get();
         if failures > 0 {
             tracing::info!(failures.count = failures, "the latency log is shipped again");
-            self.outbox().failures.set(0);
-            self.complain_at = Instant::now();
+            self.outbox().recovered();
+            self.complaint = Seldom::default();
         }
         self.backoff.reset();
         self.batch = self.settings.batch.min(self.batch.saturating_mul(2));
@@ -229,18 +276,28 @@ impl Shipper {
     fn failed(&mut self, error: &RoundError) -> Duration {
         // Whatever state its connection is in, a new one is in a better.
         self.session = None;
-        self.outbox().failures.add(1);
-        if matches!(error, RoundError::Postgres(error) if error.is_out_of_time()) {
-            self.batch = (self.batch / 2).max(1);
+        self.outbox().failed(Causes(error).to_string());
+        if let RoundError::Postgres(error) = error {
+            self.learn(error);
         }
-        if self.complain_at <= Instant::now() {
-            self.complain_at = Instant::now() + COMPLAIN_EVERY;
+        if self.complaint.is_due() {
             tracing::warn!(
                 error = %Causes(error),
                 "the latency log waits on this disk; trying on"
             );
         }
         self.backoff.next()
+    }
+
+    /// What the next try does otherwise.
+    fn learn(&mut self, error: &PgError) {
+        self.is_floor_doubted |= matches!(error, PgError::Floor { .. });
+        if error.is_out_of_time() {
+            self.batch = (self.batch / 2).max(1);
+        } else {
+            // It may be another database by now, or the same without its tables.
+            self.is_migrated = false;
+        }
     }
 
     fn outbox(&self) -> &OutboxTallies {

@@ -194,7 +194,7 @@ async fn a_request_that_postgres_refuses_is_counted_and_holds_nothing_up() {
     let Some(shipping) = Shipping::start(Way::Refusing).await else { return };
     shipping.record(20);
     let mut poison = plain();
-    poison.client_request_id = Some("no text in Postgres holds \0".to_owned());
+    poison.trace = "{ this is no JSON".to_owned();
     shipping.recorder.record(poison);
     shipping.record(20);
     until(&shipping.recorder, |counts| counts.written == 41).await;

@@ -9,6 +9,7 @@ use sqlx::postgres::PgConnection;
 use crate::common::{Database, is_empty, plain, ship, soon, until};
 
 mod common;
+mod mishaps;
 
 const DAY: Duration = Duration::from_secs(86_400);
 

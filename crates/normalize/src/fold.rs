@@ -18,6 +18,15 @@ pub fn fold_text(raw: &str) -> String {
     folded(raw).collect()
 }
 
+/// The first `most` characters of [`fold_text`], for what a far side calls something: fit for a log and for a
+/// response, whatever was sent. Empty if there is nothing to see.
+#[must_use]
+pub fn short_name(raw: &str, most: usize) -> String {
+    let mut name: String = folded(raw).take(most).collect();
+    name.truncate(name.trim_end().len());
+    name
+}
+
 /// The characters of [`fold_text`], made as they are asked for.
 pub(crate) fn folded(raw: &str) -> impl Iterator<Item = char> {
     single_spaced(raw.chars().filter_map(kept).nfkc())
@@ -82,6 +91,18 @@ mod tests {
         check("ﾊﾟｽﾜｰﾄﾞ", "パスワード");
         check("ﬁle №\u{a0}①", "file No 1");
         check("か\u{3099}", "が");
+    }
+
+    #[test]
+    fn a_name_is_short_and_shows() {
+        assert_eq!(short_name("gemini-3.6-flash", 128), "gemini-3.6-flash");
+        assert_eq!(
+            short_name("a\0b\u{202e}c\u{2066}d\u{2028}e\u{85}f\u{1b}[31m", 128),
+            "abcd e f[31m"
+        );
+        assert_eq!(short_name("\0\u{200b}\u{2029}", 128), "");
+        assert_eq!(short_name(&"m".repeat(200_000), 128), "m".repeat(128));
+        assert_eq!(short_name("one two", 4), "one");
     }
 
     #[test]

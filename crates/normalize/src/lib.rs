@@ -6,5 +6,5 @@ mod language;
 mod question;
 mod script;
 
-pub use fold::fold_text;
+pub use fold::{fold_text, short_name};
 pub use question::{Limits, QuestionError, question};

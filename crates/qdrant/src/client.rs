@@ -16,6 +16,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Uri};
 use tonic::{Request, Response, Status};
 
+use crate::error::Said;
 use crate::{InvalidSettings, Prefix, QdrantError, QdrantSettings};
 
 /// One server, connected to when it is first called and whenever it has come back. Cheap to clone; clones
@@ -172,8 +173,8 @@ pub(crate) fn ask<T>(
     async move {
         let reply = deadline.run(call).await;
         let reply = reply.map_err(|source| QdrantError::OutOfTime { doing, source })?;
-        let reply =
-            reply.map_err(|status| QdrantError::Refused { doing, source: Box::new(status) })?;
+        let refused = |status| QdrantError::Refused { doing, source: Said::new(status) };
+        let reply = reply.map_err(refused)?;
         Ok(reply.into_inner())
     }
 }

@@ -1,5 +1,7 @@
 //! [`QdrantError`], and which fault it is to a request.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use deadline::OutOfTime;
@@ -14,7 +16,7 @@ pub enum QdrantError {
     OutOfTime { doing: &'static str, source: OutOfTime },
     /// Its answer, or that there was none: no connection, or a broken one.
     #[error("Qdrant could not {doing}")]
-    Refused { doing: &'static str, source: Box<Status> },
+    Refused { doing: &'static str, source: Box<Said> },
     #[error("generation {} (epoch {}) cannot follow generation {} (epoch {})", next.number, next.epoch, published.number, published.epoch)]
     NotNext { next: Box<GenerationId>, published: Box<GenerationId> },
     /// A point or a collection that this program does not write.
@@ -33,6 +35,41 @@ pub enum QdrantError {
     Dimensions { passage: PassageId, found: usize, expected: u32 },
     #[error("revision {revision} of {collection} holds {found} passages instead of {expected}")]
     Incomplete { collection: String, revision: u64, found: u64, expected: u64 },
+}
+
+/// Qdrant's answer when it refuses, or why there is none. Shows what people can read of it.
+#[derive(Debug)]
+pub struct Said(Status);
+
+/// The longest message that is repeated, in characters: an answer may quote what it was sent.
+const LONGEST_MESSAGE: usize = 300;
+
+impl Said {
+    pub(crate) fn new(status: Status) -> Box<Self> {
+        Box::new(Self(status))
+    }
+
+    /// What it says, which may be nothing, without characters that do not show.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let shows = self.0.message().chars().filter(|c| !c.is_control());
+        shows.take(LONGEST_MESSAGE).collect()
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message() {
+            message if message.is_empty() => f.write_str(self.0.code().description()),
+            message => f.write_str(&message),
+        }
+    }
+}
+
+impl Error for Said {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
 }
 
 /// How long a rate limit lasts that does not say so.
@@ -58,7 +95,7 @@ impl QdrantError {
     /// How long to wait before the same call may succeed; `None` if it would fail the same way.
     pub(crate) fn passes_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused { source, .. } => passes_after(source),
+            Self::Refused { source, .. } => passes_after(&source.0),
             Self::OutOfTime { .. }
             | Self::NotNext { .. }
             | Self::Foreign { .. }
@@ -71,7 +108,7 @@ impl QdrantError {
 
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
-            Self::Refused { source, .. } => Some(source.code()),
+            Self::Refused { source, .. } => Some(source.0.code()),
             Self::OutOfTime { .. }
             | Self::NotNext { .. }
             | Self::Foreign { .. }
@@ -85,7 +122,7 @@ impl QdrantError {
     fn kind(&self) -> FaultKind {
         match self {
             Self::OutOfTime { .. } => FaultKind::Timeout,
-            Self::Refused { source, .. } => kind_of(source.code()),
+            Self::Refused { source, .. } => kind_of(source.0.code()),
             Self::NotNext { .. }
             | Self::Foreign { .. }
             | Self::OtherShape { .. }
@@ -162,14 +199,32 @@ fn asked_for(status: &Status) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use domain::Causes;
+
     use super::*;
 
     #[track_caller]
     fn check(status: Status, kind: FaultKind, after: Option<u64>) {
-        let error = QdrantError::Refused { doing: "search", source: Box::new(status) };
+        let error = QdrantError::Refused { doing: "search", source: Said::new(status) };
         let fault = Fault::from(error);
         let found = (fault.kind(), fault.retry_after());
         assert_eq!(found, (kind, after.map(Duration::from_secs)), "{fault:?}");
+    }
+
+    #[test]
+    fn the_log_names_what_qdrant_said_within_bounds() {
+        let told = |status: Status| {
+            let error = QdrantError::Refused { doing: "search", source: Said::new(status) };
+            Causes(&Fault::from(error)).to_string()
+        };
+        let missing = told(Status::not_found("Collection `kiwari_a_e1` doesn't exist!"));
+        let expected =
+            "unavailable: Qdrant could not search: Collection `kiwari_a_e1` doesn't exist!";
+        assert_eq!(missing, expected);
+        let silent = told(Status::unauthenticated(""));
+        assert!(silent.starts_with("error: Qdrant could not search: The request"), "{silent}");
+        let long = told(Status::internal("x\n".repeat(5_000)));
+        assert!(long.len() < 400 && !long.contains('\n'), "{long}");
     }
 
     #[test]

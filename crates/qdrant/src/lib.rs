@@ -22,7 +22,7 @@ mod writer;
 
 pub use client::{Health, Qdrant};
 pub use draft::{Draft, Written};
-pub use error::QdrantError;
+pub use error::{QdrantError, Said};
 pub use holdings::Holdings;
 pub use names::{InvalidPrefix, Prefix};
 pub use settings::{ApiKey, InvalidSettings, QdrantSettings};

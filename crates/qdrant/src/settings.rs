@@ -31,11 +31,12 @@ pub struct ApiKey(String);
 /// Settings that can never work.
 #[derive(Debug, Error)]
 pub enum InvalidSettings {
+    /// The address may hold a password: it is not repeated.
     #[error(
-        "{url:?} is not the address of a Qdrant; write http:// or https://, a host and the gRPC port"
+        "must be http:// or https://, a host and the gRPC port, and no more: http://qdrant:6334"
     )]
-    Url { url: String },
-    #[error("the API key holds characters that no header can carry")]
+    Url,
+    #[error("holds characters that no header can carry, such as a line break")]
     ApiKey,
     #[error("TLS cannot be set up for Qdrant; is there a readable set of root certificates?")]
     Tls(#[source] tonic::transport::Error),
@@ -59,6 +60,16 @@ impl QdrantSettings {
         }
     }
 
+    /// Whether a server could be reached with them, as far as can be told without trying.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSettings::Url`] or [`InvalidSettings::ApiKey`].
+    pub fn check(&self) -> Result<(), InvalidSettings> {
+        self.uri()?;
+        self.api_key.as_ref().map_or(Ok(()), |key| key.header().map(drop))
+    }
+
     /// The address, with its port.
     pub(crate) fn uri(&self) -> Result<Uri, InvalidSettings> {
         self.url
@@ -66,7 +77,7 @@ impl QdrantSettings {
             .parse()
             .ok()
             .and_then(|uri: Uri| with_port(&uri))
-            .ok_or_else(|| InvalidSettings::Url { url: self.url.clone() })
+            .ok_or(InvalidSettings::Url)
     }
 }
 
@@ -146,7 +157,11 @@ mod tests {
         let settings = QdrantSettings { api_key: Some(key), ..QdrantSettings::at("http://a") };
         let printed = format!("{settings:?} {header:?}");
         assert!(!printed.contains("hush"), "{printed}");
-        let error = ApiKey::new("hush\nhush").header().unwrap_err();
-        assert!(!error.to_string().contains("hush"), "{error}");
+        for (url, key) in [("http://a", "hush\nhush"), ("http://u:hush@a", "k")] {
+            let settings =
+                QdrantSettings { api_key: Some(ApiKey::new(key)), ..QdrantSettings::at(url) };
+            let error = settings.check().unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("hush"), "{error}");
+        }
     }
 }

@@ -98,6 +98,8 @@ struct OutboxHealth {
     refused: u64,
     overflowed: u64,
     failures: u64,
+    /// Why the last try failed, while it is away.
+    error: Option<String>,
 }
 
 /// The process runs.
@@ -126,7 +128,7 @@ pub(crate) async fn health(State(service): State<Arc<Service>>) -> Response {
         models: ModelHealth::of(service.pipeline.model_totals()),
         upstreams: upstreams.into_iter().map(UpstreamHealth::of).collect(),
         vectors: VectorsHealth::of(service.surroundings.vectors()),
-        ledger: LedgerHealth::of(service.recorder.counts()),
+        ledger: LedgerHealth::of(service.recorder.counts(), service.recorder.outbox_error()),
     };
     Json(health).into_response()
 }
@@ -194,19 +196,19 @@ impl VectorsHealth {
 }
 
 impl LedgerHealth {
-    fn of(counts: Counts) -> Self {
+    fn of(counts: Counts, outbox_error: Option<String>) -> Self {
         Self {
             state: if counts.failures == 0 { "ok" } else { "failing" },
             queued: counts.queued,
             written: counts.written,
             dropped: counts.dropped,
-            outbox: counts.outbox.map(OutboxHealth::of),
+            outbox: counts.outbox.map(|outbox| OutboxHealth::of(outbox, outbox_error)),
         }
     }
 }
 
 impl OutboxHealth {
-    fn of(outbox: OutboxCounts) -> Self {
+    fn of(outbox: OutboxCounts, error: Option<String>) -> Self {
         let state = match outbox {
             OutboxCounts { failures: 1.., .. } => "away",
             OutboxCounts { lag, .. } if lag > LAGGING => "lagging",
@@ -221,6 +223,7 @@ impl OutboxHealth {
             refused: outbox.refused,
             overflowed: outbox.overflowed,
             failures: outbox.failures,
+            error,
         }
     }
 }
@@ -237,7 +240,7 @@ mod tests {
     fn an_outbox_is_away_lagging_or_ok() {
         let of = |failures, lag| {
             let lag = Duration::from_secs(lag);
-            OutboxHealth::of(OutboxCounts { failures, lag, ..OutboxCounts::default() }).state
+            OutboxHealth::of(OutboxCounts { failures, lag, ..OutboxCounts::default() }, None).state
         };
         assert_eq!([of(0, 0), of(0, 30), of(0, 31), of(1, 0)], ["ok", "ok", "lagging", "away"]);
     }

@@ -29,15 +29,11 @@ impl Knowledge {
         });
     }
 
-    /// Requests that start from now on use `generation`. An older one than is in use is ignored.
+    /// Requests that start from now on use `generation`, which may have a lower number than the one in use: numbers
+    /// begin anew when a database does.
     pub fn publish(&self, generation: Arc<Generation>) {
         self.write(|apps| {
-            let slot = apps.entry(generation.id().app.clone()).or_insert(None);
-            let newer =
-                slot.as_ref().is_none_or(|current| current.id().number < generation.id().number);
-            if newer {
-                *slot = Some(generation);
-            }
+            apps.insert(generation.id().app.clone(), Some(generation));
         });
     }
 

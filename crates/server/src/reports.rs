@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -82,13 +82,16 @@ pub(crate) async fn list() -> Response {
 /// One report.
 pub(crate) async fn report(
     State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let Query(parameters) = parameters.map_err(|error| {
         Problem::new(Code::InvalidField, format!("the parameters cannot be read: {error}"))
     })?;
     let asked = Asked::read(parameters)?;
+    let Path(name) = name.map_err(|_not_a_text| {
+        Problem::new(Code::UnknownReport, "there is no report of a name that is not UTF-8")
+    })?;
     let reports = service.reports.as_ref();
     let source = reports.and_then(|reports| Some((reports, reports.source.as_ref()?)));
     let Some((reports, source)) = source else {

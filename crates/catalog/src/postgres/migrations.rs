@@ -62,6 +62,19 @@ pub async fn pending(settings: &PgSettings) -> Result<Vec<String>, CatalogError>
     Ok(missing)
 }
 
+/// Whether the catalog's schema can be made by whoever asks; asked for even where it is there.
+///
+/// # Errors
+///
+/// [`CatalogError`].
+pub async fn may_create(settings: &PgSettings) -> Result<bool, CatalogError> {
+    let mut connection = connect(settings).await?;
+    let asking = "SELECT has_database_privilege(current_database(), 'CREATE')";
+    let may_create = read(LOOK, sqlx::query_scalar(asking).fetch_one(&mut connection)).await?;
+    goodbye(connection).await;
+    Ok(may_create)
+}
+
 pub(super) async fn connect(settings: &PgSettings) -> Result<PgConnection, CatalogError> {
     bounded(CONNECT, settings.options.connect()).await?.map_err(CatalogError::Connect)
 }

@@ -17,11 +17,13 @@ use domain::{AppName, ArticleId, ContentHash, GenerationId, Passage, PassageId};
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 
-use crate::stored::{GenerationRow, passage, passage_id, published, stored};
-use crate::{Beat, Catalog, CatalogError, Difference, KeptVectors, Published, Writer};
+use crate::stored::{
+    GenerationRow, HeardRow, heard, identity, passage, passage_id, published, stored,
+};
+use crate::{Beat, Catalog, CatalogError, Difference, Heard, KeptVectors, Published, Writer};
 use writer::PgWriter;
 
-pub use migrations::{migrate, newer, pending};
+pub use migrations::{may_create, migrate, newer, pending};
 pub use settings::PgSettings;
 
 /// How long a look into the database may take: connecting, waiting for a connection, and the answer.
@@ -69,6 +71,40 @@ impl PgCatalog {
         }
         Ok(&self.pool)
     }
+
+    async fn read<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, CatalogError> {
+        self.noted(read(limit, work).await)
+    }
+
+    async fn write<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, CatalogError> {
+        self.noted(write(limit, work).await)
+    }
+
+    /// Another database may have taken the place of the one that was migrated: then whoever asks next migrates.
+    fn noted<T>(&self, result: Result<T, CatalogError>) -> Result<T, CatalogError> {
+        if let Err(CatalogError::Read(error) | CatalogError::Write(error)) = &result
+            && lacks_tables(error)
+        {
+            self.migrated.store(false, Ordering::Release);
+        }
+        result
+    }
+}
+
+/// What Postgres says of a table, a schema, a function and a column that are not there.
+const LACKING: [&str; 4] = ["42P01", "3F000", "42883", "42703"];
+
+fn lacks_tables(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| LACKING.contains(&&*code))
 }
 
 /// Migrations exclude each other, so that several at once do no harm.
@@ -131,9 +167,14 @@ impl Catalog for PgCatalog {
         Some(self)
     }
 
+    async fn identity(&self) -> Result<u32, CatalogError> {
+        let query = sqlx::query_scalar("SELECT number FROM catalog.identity");
+        identity(self.read(LOOK, query.fetch_one(self.pool().await?)).await?)
+    }
+
     async fn newest(&self) -> Result<Vec<Result<Published, CatalogError>>, CatalogError> {
         let query = sqlx::query_as(generations!("DISTINCT ON (app)", "ORDER BY app, number DESC"));
-        let rows: Vec<GenerationRow> = read(LOOK, query.fetch_all(self.pool().await?)).await?;
+        let rows: Vec<GenerationRow> = self.read(LOOK, query.fetch_all(self.pool().await?)).await?;
         Ok(rows.iter().map(published).collect())
     }
 
@@ -141,7 +182,7 @@ impl Catalog for PgCatalog {
         let query = sqlx::query_as(generations!("", "WHERE app = $1 ORDER BY number DESC LIMIT 1"))
             .bind(app.as_str());
         let row: Option<GenerationRow> =
-            read(LOOK, query.fetch_optional(self.pool().await?)).await?;
+            self.read(LOOK, query.fetch_optional(self.pool().await?)).await?;
         row.as_ref().map(published).transpose()
     }
 
@@ -150,7 +191,7 @@ impl Catalog for PgCatalog {
             sqlx::query_as(generations!("", "WHERE app = $1 AND number >= $2 ORDER BY number"))
                 .bind(app.as_str())
                 .bind(stored(number));
-        let rows: Vec<GenerationRow> = read(LOOK, query.fetch_all(self.pool().await?)).await?;
+        let rows: Vec<GenerationRow> = self.read(LOOK, query.fetch_all(self.pool().await?)).await?;
         rows.iter().map(published).collect()
     }
 
@@ -163,7 +204,8 @@ impl Catalog for PgCatalog {
              WHERE app = $1 AND until_generation IS NULL",
         )
         .bind(app.as_str());
-        let rows: Vec<(String, String)> = read(READ, query.fetch_all(self.pool().await?)).await?;
+        let rows: Vec<(String, String)> =
+            self.read(READ, query.fetch_all(self.pool().await?)).await?;
         let pair = |(id, hash): (String, String)| (ArticleId::new(id), ContentHash::from_hex(hash));
         Ok(rows.into_iter().map(pair).collect())
     }
@@ -181,7 +223,7 @@ impl Catalog for PgCatalog {
         )
         .bind(app.as_str())
         .bind(articles);
-        let rows: Vec<String> = read(READ, query.fetch_all(self.pool().await?)).await?;
+        let rows: Vec<String> = self.read(READ, query.fetch_all(self.pool().await?)).await?;
         rows.iter().map(|digits| passage_id(app.as_str(), digits)).collect()
     }
 
@@ -194,7 +236,7 @@ impl Catalog for PgCatalog {
         )
         .bind(app)
         .bind(stored(generation.number));
-        let rows: Vec<String> = read(READ, query.fetch_all(self.pool().await?)).await?;
+        let rows: Vec<String> = self.read(READ, query.fetch_all(self.pool().await?)).await?;
         rows.iter().map(|body| passage(app, body)).collect()
     }
 
@@ -212,7 +254,7 @@ impl Catalog for PgCatalog {
         .bind(app)
         .bind(stored(basis))
         .bind(stored(generation.number));
-        let removed: Vec<String> = read(READ, removed.fetch_all(self.pool().await?)).await?;
+        let removed: Vec<String> = self.read(READ, removed.fetch_all(self.pool().await?)).await?;
         let written = sqlx::query_scalar(
             "SELECT body FROM catalog.passage
              WHERE app = $1 AND from_generation > $2 AND from_generation <= $3
@@ -222,7 +264,7 @@ impl Catalog for PgCatalog {
         .bind(app)
         .bind(stored(basis))
         .bind(stored(generation.number));
-        let written: Vec<String> = read(READ, written.fetch_all(self.pool().await?)).await?;
+        let written: Vec<String> = self.read(READ, written.fetch_all(self.pool().await?)).await?;
         Ok(Difference {
             removed: removed.iter().map(|id| passage_id(app, id)).collect::<Result<_, _>>()?,
             written: written.iter().map(|body| passage(app, body)).collect::<Result<_, _>>()?,
@@ -248,12 +290,12 @@ impl Catalog for PgCatalog {
         .bind(&beat.replica)
         .bind(apps)
         .bind(numbers);
-        write(LOOK, query.execute(self.pool().await?)).await.map(drop)
+        self.write(LOOK, query.execute(self.pool().await?)).await.map(drop)
     }
 
     async fn leave(&self, replica: &str) -> Result<(), CatalogError> {
         let query = sqlx::query("DELETE FROM catalog.replica WHERE replica = $1").bind(replica);
-        write(GOODBYE, query.execute(&self.pool)).await.map(drop)
+        self.write(GOODBYE, query.execute(&self.pool)).await.map(drop)
     }
 
     async fn oldest_in_use(
@@ -267,8 +309,20 @@ impl Catalog for PgCatalog {
         )
         .bind(app.as_str())
         .bind(silence.as_secs_f64());
-        let oldest: Option<i64> = read(LOOK, query.fetch_one(self.pool().await?)).await?;
+        let oldest: Option<i64> = self.read(LOOK, query.fetch_one(self.pool().await?)).await?;
         Ok(oldest.and_then(|number| u64::try_from(number).ok()))
+    }
+
+    async fn servers(&self, app: &AppName, silence: Duration) -> Result<Vec<Heard>, CatalogError> {
+        let query = sqlx::query_as(
+            "SELECT replica, generation, greatest(0, (extract(epoch FROM now() - seen_at) * 1000000)::bigint)
+             FROM catalog.replica WHERE app = $1 AND seen_at >= now() - $2 * interval '1 second'
+             ORDER BY generation, replica",
+        )
+        .bind(app.as_str())
+        .bind(silence.as_secs_f64());
+        let rows: Vec<HeardRow> = self.read(LOOK, query.fetch_all(self.pool().await?)).await?;
+        rows.into_iter().map(|row| heard(app, row)).collect()
     }
 
     async fn close(&self) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use async_trait::async_trait;
 use domain::{AppName, GenerationId, PassageId, Vector};
 
-use super::{PgCatalog, READ, read, write};
+use super::{PgCatalog, READ};
 use crate::stored::{damaged, passage_id, stored};
 use crate::{CatalogError, KeptVectors};
 
@@ -37,7 +37,7 @@ impl KeptVectors for PgCatalog {
             .bind(space)
             .bind(ids)
             .bind(vectors);
-            write(READ, query.execute(self.pool().await?)).await?;
+            self.write(READ, query.execute(self.pool().await?)).await?;
         }
         Ok(())
     }
@@ -59,7 +59,7 @@ impl KeptVectors for PgCatalog {
             .bind(app.as_str())
             .bind(space)
             .bind(ids);
-            let rows: Vec<String> = read(READ, query.fetch_all(self.pool().await?)).await?;
+            let rows: Vec<String> = self.read(READ, query.fetch_all(self.pool().await?)).await?;
             for id in rows {
                 missing.insert(passage_id(app.as_str(), &id)?);
             }
@@ -84,7 +84,7 @@ impl KeptVectors for PgCatalog {
             .bind(space)
             .bind(ids);
             let rows: Vec<(String, Vec<u8>)> =
-                read(READ, query.fetch_all(self.pool().await?)).await?;
+                self.read(READ, query.fetch_all(self.pool().await?)).await?;
             for (id, bytes) in rows {
                 found.insert(passage_id(app.as_str(), &id)?, decode(app, &bytes)?);
             }
@@ -102,7 +102,7 @@ impl KeptVectors for PgCatalog {
         .bind(generation.app.as_str())
         .bind(stored(generation.number))
         .bind(space);
-        let count: i64 = read(READ, query.fetch_one(self.pool().await?)).await?;
+        let count: i64 = self.read(READ, query.fetch_one(self.pool().await?)).await?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
@@ -120,7 +120,7 @@ impl KeptVectors for PgCatalog {
         .bind(app.as_str())
         .bind(stored(oldest))
         .bind(spaces);
-        write(READ, query.execute(self.pool().await?)).await.map(drop)
+        self.write(READ, query.execute(self.pool().await?)).await.map(drop)
     }
 }
 

@@ -14,8 +14,11 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use crate::stored::{GenerationRow, micros_since_epoch, passage, passage_id, published, stored};
-use crate::{Beat, Catalog, CatalogError, Difference, KeptVectors, Published, Writer};
+use crate::stored::{
+    GenerationRow, HeardRow, heard, identity, micros_since_epoch, passage, passage_id, published,
+    stored,
+};
+use crate::{Beat, Catalog, CatalogError, Difference, Heard, KeptVectors, Published, Writer};
 use lock::FileLock;
 use writer::SqliteWriter;
 
@@ -78,6 +81,11 @@ impl Catalog for SqliteCatalog {
     /// Its vectors lie in files beside it.
     fn shared(&self) -> Option<&dyn KeptVectors> {
         None
+    }
+
+    async fn identity(&self) -> Result<u32, CatalogError> {
+        let number = sqlx::query_scalar("SELECT number FROM identity").fetch_one(&self.pool).await;
+        identity(number.map_err(CatalogError::Read)?)
     }
 
     async fn newest(&self) -> Result<Vec<Result<Published, CatalogError>>, CatalogError> {
@@ -254,6 +262,21 @@ impl Catalog for SqliteCatalog {
         .await
         .map_err(CatalogError::Read)?;
         Ok(oldest.and_then(|number| u64::try_from(number).ok()))
+    }
+
+    async fn servers(&self, app: &AppName, silence: Duration) -> Result<Vec<Heard>, CatalogError> {
+        let now = SystemTime::now();
+        let rows: Vec<HeardRow> = sqlx::query_as(
+            "SELECT replica, generation, max(0, ?2 - seen_at_us) FROM replica
+             WHERE app = ?1 AND seen_at_us >= ?3 ORDER BY generation, replica",
+        )
+        .bind(app.as_str())
+        .bind(micros_since_epoch(now))
+        .bind(micros_since_epoch(now - silence))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(CatalogError::Read)?;
+        rows.into_iter().map(|row| heard(app, row)).collect()
     }
 
     async fn close(&self) {

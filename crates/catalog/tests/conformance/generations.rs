@@ -9,6 +9,7 @@ use crate::samples::{app, article, generation, publication, publish, texts};
 use crate::sites::{Site, on_every_catalog};
 
 on_every_catalog!(
+    a_catalog_knows_itself_from_all_others,
     what_was_published_is_read_back,
     a_later_generation_replaces_and_removes,
     an_older_generation_reads_as_it_was,
@@ -22,6 +23,13 @@ on_every_catalog!(
 async fn newest(catalog: &dyn Catalog) -> Vec<Published> {
     let newest = catalog.newest().await.expect("readable");
     newest.into_iter().map(|row| row.expect("understood")).collect()
+}
+
+async fn a_catalog_knows_itself_from_all_others(site: &Site) {
+    let identity = site.open().await.identity().await.expect("readable");
+    assert_eq!(site.open().await.identity().await.expect("readable"), identity);
+    let other = Site::file().open().await.identity().await.expect("readable");
+    assert_ne!(other, identity);
 }
 
 async fn what_was_published_is_read_back(site: &Site) {

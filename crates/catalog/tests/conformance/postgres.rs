@@ -41,6 +41,27 @@ async fn tables_are_made_once_or_only_on_request() {
 }
 
 #[tokio::test]
+async fn tables_that_are_gone_are_made_again_if_that_is_allowed() {
+    let Some(database) = Database::fresh().await else { return };
+    let (catalog, mut by_hand) = (PgCatalog::new(database.settings()), database.settings());
+    by_hand.migrate_at_start = false;
+    let by_hand = PgCatalog::new(by_hand);
+    for catalog in [&catalog, &by_hand] {
+        assert!(catalog.newest().await.expect("readable").is_empty());
+    }
+    let pool = database.pool().await;
+    sqlx::query("DROP SCHEMA catalog CASCADE").execute(&pool).await.expect("dropped");
+    let error = by_hand.newest().await.expect_err("it is gone");
+    assert!(matches!(error, CatalogError::Read(_)), "{error:?}");
+    let error = by_hand.newest().await.expect_err("it is not allowed to make them");
+    assert!(matches!(error, CatalogError::Pending(_)), "{error:?}");
+    catalog.newest().await.expect_err("it is gone");
+    assert!(catalog.newest().await.expect("made again").is_empty());
+    assert!(by_hand.newest().await.expect("made again").is_empty());
+    database.remove().await;
+}
+
+#[tokio::test]
 async fn a_writer_whose_connection_broke_publishes_nothing() {
     let Some(database) = Database::fresh().await else { return };
     let catalog = PgCatalog::new(database.settings());

@@ -30,6 +30,11 @@ async fn the_oldest_in_use_is_that_of_all_who_live(site: &Site) {
     beat(&*catalog, "alpha", 4).await;
     beat(&*catalog, "beta", 3).await;
     assert_eq!(oldest(&*catalog, HOUR).await, Some(3));
+    let heard = catalog.servers(&app(), HOUR).await.expect("readable");
+    let of: Vec<(&str, u64)> =
+        heard.iter().map(|heard| (&*heard.replica, heard.generation)).collect();
+    assert_eq!(of, [("beta", 3), ("alpha", 4)]);
+    assert!(heard.iter().all(|heard| heard.ago < HOUR), "{heard:?}");
     beat(&*catalog, "beta", 5).await;
     assert_eq!(oldest(&*catalog, HOUR).await, Some(4));
 }
@@ -42,4 +47,8 @@ async fn who_has_left_or_is_silent_holds_nothing_up(site: &Site) {
     assert_eq!(oldest(&*catalog, HOUR).await, Some(5));
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(oldest(&*catalog, Duration::from_millis(10)).await, None);
+    assert_eq!(catalog.servers(&app(), Duration::from_millis(10)).await.expect("readable"), []);
+    let heard = catalog.servers(&app(), HOUR).await.expect("readable");
+    let ago: Vec<Duration> = heard.iter().map(|heard| heard.ago).collect();
+    assert!(matches!(ago[..], [ago] if ago >= Duration::from_millis(20)), "{heard:?}");
 }

@@ -62,6 +62,7 @@ pub(crate) fn publication(
                 passage_text: 1,
                 analyser: "a".to_owned(),
                 vectors: VectorHome::Files,
+                owner: None,
             },
             articles: 2,
             passages: 2,

@@ -4,7 +4,7 @@ use domain::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::reply::{Chunk, Ending};
+use crate::reply::{Chunk, Ending, told_model};
 
 /// Everything may be left out, and zeros are.
 #[derive(Default, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) fn chunk(document: Value) -> Result<Chunk, serde_json::Error> {
         text: text(candidate.content.unwrap_or_default()),
         ending: blocked.map(Ending::Blocked).or(finished),
         usage: response.usage_metadata.as_ref().map(usage),
-        model: response.model_version,
+        model: told_model(response.model_version),
     })
 }
 
@@ -175,5 +175,15 @@ mod tests {
         }
         assert!(chunk(json!({"candidates": "none"})).is_err());
         assert!(chunk(json!("text")).is_err());
+    }
+
+    #[test]
+    fn a_model_is_named_as_it_can_be_shown() {
+        let told = |name: &str| chunk(json!({"modelVersion": name})).unwrap().model;
+        assert_eq!(told("m\0\u{202e}\n-1").as_deref(), Some("m -1"));
+        assert_eq!(told(&"m".repeat(200_000)), Some("m".repeat(128)));
+        for nothing in ["", "\0\u{2066}\u{2028}", "models/", " "] {
+            assert_eq!(told(nothing), None, "{nothing:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use domain::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::reply::{Chunk, Ending};
+use crate::reply::{Chunk, Ending, told_model};
 
 /// Everything may be left out or null. Reasoning that some servers send beside the content is not read.
 #[derive(Default, Deserialize)]
@@ -62,7 +62,7 @@ pub(super) fn chunk(document: Value) -> Result<Chunk, serde_json::Error> {
         text: delta.content.unwrap_or_default(),
         ending: if refused { Some(Ending::Blocked("refusal".to_owned())) } else { finished },
         usage: response.usage.map(usage),
-        model: response.model,
+        model: told_model(response.model),
     })
 }
 
@@ -140,5 +140,15 @@ mod tests {
             assert_eq!(chunk(document).unwrap(), Chunk::default());
         }
         assert!(chunk(json!({"choices": [{"delta": {"content": 1}}]})).is_err());
+    }
+
+    #[test]
+    fn a_model_is_named_as_it_can_be_shown() {
+        let told = |name: &str| chunk(json!({"model": name})).unwrap().model;
+        assert_eq!(told("m\0\u{202e}\n-1").as_deref(), Some("m -1"));
+        assert_eq!(told(&"m".repeat(200_000)), Some("m".repeat(128)));
+        for nothing in ["", "\0\u{2066}\u{2028}", "models/", " "] {
+            assert_eq!(told(nothing), None, "{nothing:?}");
+        }
     }
 }

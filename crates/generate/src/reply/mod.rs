@@ -8,6 +8,7 @@ mod sentinel;
 mod stream;
 
 use domain::Usage;
+use normalize::short_name;
 use serde_json::Value;
 
 pub(crate) use error::ReplyError;
@@ -36,6 +37,19 @@ pub(crate) enum Ending {
     Blocked(String),
     /// Anything else, ways of ending that we do not know yet among it.
     Failed(String),
+}
+
+/// The longest name of a model that is passed on, in characters; the longest known has some 60.
+const LONGEST_MODEL: usize = 128;
+
+/// The model that a provider says to be writing, as it may be logged and shown; `None` where nothing is said.
+pub(crate) fn told_model(told: Option<String>) -> Option<String> {
+    told.map(|name| short_name(&name, LONGEST_MODEL)).filter(|name| !bare(name).is_empty())
+}
+
+/// A model's name without its collection.
+fn bare(model: &str) -> &str {
+    model.strip_prefix("models/").unwrap_or(model)
 }
 
 /// Reads a provider's document.

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use domain::{Delta, Fault, FaultKind, FinishReason, Usage};
+use normalize::short_name;
 
 use super::sentinel::{Heard, Sentinel};
-use super::{Chunk, Ending, ReplyError};
+use super::{Chunk, Ending, ReplyError, bare};
 
 /// A reply under way: takes in chunks, gives out deltas.
 ///
@@ -94,7 +95,7 @@ impl Progress {
     }
 
     fn take_model(&mut self, model: Option<String>, out: &mut VecDeque<Delta>) {
-        let Some(model) = model.filter(|model| !model.is_empty()) else { return };
+        let Some(model) = model else { return };
         if bare(&model) != bare(&self.model) {
             self.model.clone_from(&model);
             out.push_back(Delta::Served(model));
@@ -135,12 +136,7 @@ fn push_text(text: String, out: &mut VecDeque<Delta>) {
 
 /// A far side's word for a reason, fit for a log whatever the far side is.
 fn shortened(why: &str) -> String {
-    why.chars().filter(|c| !c.is_control()).take(60).collect()
-}
-
-/// A model's name without its collection.
-fn bare(model: &str) -> &str {
-    model.strip_prefix("models/").unwrap_or(model)
+    short_name(why, 60)
 }
 
 #[cfg(test)]
@@ -252,7 +248,7 @@ mod tests {
     #[test]
     fn another_model_is_told_once() {
         let from = |model: &str| Chunk { model: Some(model.to_owned()), ..Chunk::default() };
-        let (deltas, _) = read(&[from("models/m"), from("n"), from(""), from("n")]);
+        let (deltas, _) = read(&[from("models/m"), from("n"), Chunk::default(), from("n")]);
         assert_eq!(deltas, [Delta::Served("n".to_owned())]);
     }
 

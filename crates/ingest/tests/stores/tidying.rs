@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use catalog::{Beat, Published};
 use domain::{PassageId, Vector};
-use ingest::tidy;
+use ingest::{Stores, tidy};
 
 use crate::world::{World, app, article};
 
@@ -90,5 +90,30 @@ async fn an_old_epoch_goes_when_the_last_server_has_left_it() {
         .collect();
     let left = kept.find(&app(), &first.recipe.space(), &ids).await.expect("readable");
     assert_eq!(left, nothing);
+    world.remove().await;
+}
+
+#[tokio::test]
+async fn catalogs_that_share_a_qdrant_leave_each_others_vectors_alone() {
+    let world = World::of_one_host().await;
+    let other = world.with_another_catalog().await;
+    let ours = edition(&world, "ours").await;
+    // Of equal names and numbers, and of a newer epoch than all the other one knows.
+    world.stand_in().forget_everything();
+    world.index(&world.stores, vec![article("a", "ours"), article("b", "stays")]).await;
+    let ours_anew = world.newest().await;
+    assert!(ours_anew.id.epoch > ours.id.epoch);
+    world.index(&other, vec![article("a", "theirs")]).await;
+    assert_eq!(world.counted(&ours_anew).await, Some(6));
+    let theirs = other.catalog.newest_of(&app()).await.expect("readable").expect("published");
+    assert_eq!(tidied(&world).await, Some(ours_anew.id.number));
+    assert_eq!(world.counted(&theirs).await, Some(3));
+
+    // Whoever moved away from Qdrant has nothing there to name, and may not guess.
+    world.index(&Stores { qdrant: None, ..other.clone() }, vec![article("a", "moved")]).await;
+    let writer = other.catalog.writer(&app(), "a test").await.expect("nobody else writes");
+    tidy(&other, &app(), &*writer).await.expect("tidied");
+    assert_eq!(world.counted(&ours_anew).await, Some(6));
+    assert_eq!(world.counted(&theirs).await, None);
     world.remove().await;
 }

@@ -74,6 +74,14 @@ impl World {
         Stores { data: DataDir::new(self.folder.path().join(name)), ..self.stores.clone() }
     }
 
+    /// Other articles of record, in a file, with the vectors in the same Qdrant.
+    pub(crate) async fn with_another_catalog(&self) -> Stores {
+        let stores = self.elsewhere("another");
+        stores.data.create().expect("a folder");
+        let catalog = SqliteCatalog::open(&stores.data.catalog()).await.expect("the catalog opens");
+        Stores { catalog: Arc::new(catalog), ..stores }
+    }
+
     /// The same stores without Qdrant.
     pub(crate) fn without_qdrant(&self) -> Stores {
         Stores { qdrant: None, ..self.stores.clone() }

@@ -12,6 +12,7 @@ use std::future::pending;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
+use deadline::Deadline;
 use domain::AppName;
 use ingest::DataDir;
 use ledger::calibration::{self, Applied, New, Values, Window};
@@ -19,13 +20,18 @@ use ledger::reports::Source;
 use ledger::{PgSettings, Store};
 
 use crate::config::Config;
+use crate::stores;
 
 pub(crate) use follow::Calibrations;
+use proposal::Known;
 pub(crate) use proposal::{Proposal, Refusal};
 pub(crate) use replayed::Outlook;
 
 /// What a calibration rests on unless said otherwise.
 pub(crate) const USUAL_WINDOW: Duration = Duration::from_secs(14 * 86_400);
+
+/// How long the catalog may take to say what an app's newest generation is made of.
+const ASK: Duration = Duration::from_secs(5);
 
 /// Where the log is: Postgres where there is one; its rows pass through the local file only on their way there.
 pub(crate) async fn source(
@@ -92,12 +98,29 @@ pub(crate) async fn propose(
 ) -> anyhow::Result<Result<Proposal, Refusal>> {
     let history = calibration::history(source, app.as_str(), window).await?;
     let in_force = in_force(config, source, app).await?;
+    let known = known(config, app).await;
     let (config, app) = (config.clone(), app.clone());
     // Replaying keeps a core busy for seconds.
     let proposing = tokio::task::spawn_blocking(move || {
-        proposal::propose(&config, &app, &history, in_force.as_ref())
+        proposal::propose(&config, &app, &history, known, in_force.as_ref())
     });
     proposing.await.context("the proposal broke off")
+}
+
+/// Which stages are remote, as the catalog has it; nothing, where that cannot be asked.
+async fn known(config: &Config, app: &AppName) -> Known {
+    let mut config = config.clone();
+    config.migrate_at_start = false;
+    let asking = async {
+        let stores = stores::indexed(&config).await?;
+        let newest = stores.catalog.newest_of(app).await;
+        stores.catalog.close().await;
+        anyhow::Ok(newest?)
+    };
+    match Deadline::after(ASK).run(asking).await {
+        Ok(Ok(newest)) => newest.map(|newest| Known::of(&newest.recipe)).unwrap_or_default(),
+        Ok(Err(_)) | Err(_) => Known::default(),
+    }
 }
 
 /// The calibration that servers run under now, if it can be used.

@@ -83,7 +83,9 @@ pub(crate) async fn serve(
         trust_envoy: config.trust_envoy,
         connections: ConnectionLimits::STANDARD,
     };
-    let around = Arc::new(Around::new(engine.apis.clone(), stores.qdrant.clone()));
+    let heard = replica.as_ref().map(|replica| replica.heard().clone());
+    let around = Around::new(engine.apis.clone(), stores.clone(), follower.taken_up(), heard);
+    let around = Arc::new(around);
     let service =
         Service::new(engine.pipeline(), knowledge, recorder, engine.pool.clone(), settings)
             .among(Arc::<Around>::clone(&around));

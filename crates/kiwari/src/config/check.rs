@@ -64,6 +64,9 @@ pub(crate) struct Calibration {
     pub(crate) daily_at: Option<Duration>,
 }
 
+/// Looking more often would only burden the database.
+const LEAST_LOOK: Duration = Duration::from_secs(1);
+
 /// The search per keystroke keeps little back: its response is small, and it is local.
 const SEARCH_RESERVE: Duration = Duration::from_millis(10);
 
@@ -116,8 +119,8 @@ impl Config {
 impl Calibration {
     fn check(written: &file::Calibration) -> Result<Self, ConfigError> {
         let look_every = written.look_every.0;
-        if look_every.is_zero() {
-            return Err(invalid("calibration.look_every", "must be more than 0s".to_owned()));
+        if look_every < LEAST_LOOK {
+            return Err(invalid("calibration.look_every", "must be at least 1s".to_owned()));
         }
         let daily_at = match written.daily_at.as_str() {
             "" => None,

@@ -262,7 +262,10 @@ mod tests {
         refused(with_environment(&[("KIWARI__SERVER__PUBLIC", "maybe")]), "server.public");
         refused(with_file("[answer]\ntop_k = 0"), "answer.top_k");
         refused(with_file("[question]\nlongest = 0"), "question.longest");
-        refused(with_file("[calibration]\nlook_every = \"0s\""), "calibration.look_every");
+        for often in ["0s", "1ns", "999ms"] {
+            let file = format!("[calibration]\nlook_every = \"{often}\"");
+            refused(with_file(&file), "calibration.look_every: must be at least 1s");
+        }
         let ledger = |line: &str| with_file(&format!("[ledger]\n{line}"));
         refused(ledger("keep_days = 0"), "ledger.keep_days: must lie between 1 and 65535");
         refused(

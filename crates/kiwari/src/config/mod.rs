@@ -19,4 +19,5 @@ pub(crate) use embedder::{EmbedProvider, EmbedderChoice, RemoteEmbedder};
 pub(crate) use file::{Breaker, Generate, Provider};
 pub(crate) use layers::{ConfigError, Sources, load};
 pub(crate) use origins::{Changed, changed};
+pub(crate) use secrets::refused_for_qdrant;
 pub(crate) use shares::{ConfiguredShares, Kind};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use catalog::PgSettings;
-use qdrant::ApiKey;
+use domain::Causes;
+use qdrant::{ApiKey, InvalidSettings, QdrantSettings};
 use upstream::{Secret, Url};
 
 use super::ConfigError;
@@ -38,26 +39,44 @@ impl Secrets {
         let set = |name: &str| {
             environment.get(name).map(|text| text.trim()).filter(|text| !text.is_empty())
         };
-        let url = |name: &str| -> Result<Option<Url>, ConfigError> {
+        let url = |name: &str, such_as: &str| -> Result<Option<Url>, ConfigError> {
             let Some(text) = set(name) else { return Ok(None) };
             let url = Url::parse(text).ok().filter(|url| url.has_host());
             let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
-            url.filter(is_web).map(Some).ok_or_else(|| {
-                invalid(name, "must be an address such as https://example.com/v1".to_owned())
-            })
+            url.filter(is_web)
+                .map(Some)
+                .ok_or_else(|| invalid(name, format!("must be an address such as {such_as}")))
         };
+        let proxy = |name: &str| url(name, "http://proxy.example.com:3128");
+        let (qdrant, qdrant_key) = (set("QDRANT_URL"), set("QDRANT_API_KEY").map(ApiKey::new));
+        if let Some(url) = qdrant {
+            let settings =
+                QdrantSettings { api_key: qdrant_key.clone(), ..QdrantSettings::at(url) };
+            settings.check().map_err(|error| refused_for_qdrant(&error))?;
+        }
         Ok(Self {
             gemini_key: set("GEMINI_API_KEY").or_else(|| set("GOOGLE_API_KEY")).map(Secret::new),
-            gemini_base: url("GEMINI_BASE_URL")?,
+            gemini_base: url("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com")?,
             openai_key: set("OPENAI_API_KEY").map(Secret::new),
-            openai_base: url("OPENAI_BASE_URL")?,
+            openai_base: url("OPENAI_BASE_URL", "https://example.com/v1")?,
             database: database::catalog(environment)?,
-            qdrant: url("QDRANT_URL")?.and(set("QDRANT_URL")).map(str::to_owned),
-            qdrant_key: set("QDRANT_API_KEY").map(ApiKey::new),
-            https_proxy: url("HTTPS_PROXY")?.or(url("https_proxy")?),
+            qdrant: qdrant.map(str::to_owned),
+            qdrant_key,
+            https_proxy: proxy("HTTPS_PROXY")?.or(proxy("https_proxy")?),
             no_proxy: set("NO_PROXY").or_else(|| set("no_proxy")).map(str::to_owned),
         })
     }
+}
+
+/// What is said of settings for Qdrant that can never work, under the name of the one to mend.
+pub(crate) fn refused_for_qdrant(error: &InvalidSettings) -> ConfigError {
+    let name = match error {
+        InvalidSettings::Url => "QDRANT_URL",
+        InvalidSettings::ApiKey => "QDRANT_API_KEY",
+        InvalidSettings::Tls(_) => "qdrant.ca_file",
+        InvalidSettings::Prefix(_) => "qdrant.prefix",
+    };
+    invalid(name, Causes(error).to_string())
 }
 
 #[cfg(test)]
@@ -85,6 +104,24 @@ mod tests {
         for wrong in [("DATABASE_URL", "mysql://u:hush@h/d"), ("QDRANT_URL", "q:6334")] {
             let error = read(&[wrong]).unwrap_err().to_string();
             assert!(error.contains(wrong.0) && !error.contains("hush"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_for_qdrant_is_named_and_shown_how_it_should_be() {
+        let told = |url: &str, key: &str| {
+            read(&[("QDRANT_URL", url), ("QDRANT_API_KEY", key)]).unwrap_err().to_string()
+        };
+        let error = told("http://q:6334", "hu\nsh");
+        assert!(error.contains("QDRANT_API_KEY") && error.contains("line break"), "{error}");
+        assert!(!error.contains("QDRANT_URL") && !error.contains("hu"), "{error}");
+        for wrong in ["q:6334", "http://u:hush@q:6334", "http://q:6334/v1", "hush"] {
+            let error = told(wrong, "k");
+            assert!(
+                error.contains("QDRANT_URL") && error.contains("http://qdrant:6334"),
+                "{error}"
+            );
+            assert!(!error.contains("hush") && !error.contains("/v1"), "{error}");
         }
     }
 

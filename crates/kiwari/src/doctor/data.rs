@@ -59,6 +59,11 @@ fn directory(path: &Path, is_shared: bool) -> Check {
     let shown = path.display();
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound && !may_be_made(path) => {
+            let detail = format!("{shown} is not there, and cannot be made");
+            let advice = "name another folder in data.dir, or let its parent be written by kiwari";
+            return Check::failed(DIRECTORY, detail, advice);
+        }
         Err(error) if error.kind() == ErrorKind::NotFound && is_shared => {
             return Check::ok(
                 DIRECTORY,
@@ -93,6 +98,16 @@ fn directory(path: &Path, is_shared: bool) -> Check {
             Check::failed(DIRECTORY, detail, advice)
         }
     }
+}
+
+/// Whether the nearest folder above `path` that is there takes a new file, and so a new folder.
+fn may_be_made(path: &Path) -> bool {
+    // Of a name without folders, the nearest one above is where we are.
+    let above = path.ancestors().skip(1);
+    let here =
+        |above: &Path| if above.as_os_str().is_empty() { ".".into() } else { above.to_owned() };
+    let mut above = above.map(here).filter(|above: &PathBuf| above.exists());
+    above.next().is_some_and(|above| tempfile::tempfile_in(above).is_ok())
 }
 
 fn whose(found: &Metadata) -> String {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use catalog::{CatalogError, Published};
+use catalog::{CatalogError, Heard, Published};
 use deadline::Deadline;
 use domain::{Call, Fault, FaultKind, Filter, Role, Vector};
 use futures_util::future::join_all;
@@ -247,28 +247,74 @@ fn dimensions(id: &domain::EmbedderId, vector: Option<&Vector>) -> Check {
     }
 }
 
-/// Whether some server still answers from an older generation, where servers say so.
+/// Whether all servers answer from what is on record, where servers say from what they do.
 async fn servers(stores: &Stores, published: &Published, limit: Duration) -> Option<Check> {
     if !stores.is_shared() {
         return None;
     }
     let app = &published.id.app;
-    let (oldest, _) = timed(limit, stores.catalog.oldest_in_use(app, SILENCE)).await;
+    let (heard, _) = timed(limit, stores.catalog.servers(app, SILENCE)).await;
+    let advice = "see whether Postgres is well";
+    Some(match heard {
+        Some(Ok(heard)) => of_servers(published, &heard),
+        Some(Err(error)) => Check::failed(SERVERS, chain(&error), advice),
+        None => Check::failed(SERVERS, "nobody could say in time", advice),
+    })
+}
+
+/// `heard` is in order of their generations.
+fn of_servers(published: &Published, heard: &[Heard]) -> Check {
+    let (Some(oldest), Some(newest)) = (heard.first(), heard.last()) else {
+        return Check::ok(SERVERS, "no server answers from it at present");
+    };
     let number = published.id.number;
+    let ago = |heard: &Heard| format!("it was last heard of {} ago", age(heard.ago));
+    if newest.generation > number {
+        let (from, ago) = (newest.generation, ago(newest));
+        let detail = format!(
+            "some server answers from generation {from}, and no more than {number} is on record ({ago}): the \
+             database was replaced or restored"
+        );
+        let advice = "it takes up what is on record within seconds; if not, see its log";
+        return Check::warning(SERVERS, detail, advice);
+    }
     let is_fresh =
         SystemTime::now().duration_since(published.published_at).unwrap_or_default() < TAKE_UP;
-    Some(match oldest {
-        Some(Ok(None)) => Check::ok(SERVERS, "no server answers from it at present"),
-        Some(Ok(Some(oldest))) if oldest >= number || is_fresh => Check::ok(
-            SERVERS,
-            format!("all servers that were heard of answer from generation {oldest}"),
-        ),
-        Some(Ok(Some(oldest))) => {
-            let detail =
-                format!("some server still answers from generation {oldest}, not {number}");
-            Check::warning(SERVERS, detail, "see its log for why it does not take up the new one")
-        }
-        Some(Err(error)) => Check::failed(SERVERS, chain(&error), "see whether Postgres is well"),
-        None => Check::failed(SERVERS, "nobody could say in time", "see whether Postgres is well"),
-    })
+    let from = oldest.generation;
+    if from == number || is_fresh {
+        let detail = format!("all servers that were heard of answer from generation {from}");
+        return Check::ok(SERVERS, detail);
+    }
+    let ago = ago(oldest);
+    let detail = format!("some server still answers from generation {from}, not {number} ({ago})");
+    let advice =
+        "if that is long ago, it has died and is forgotten within minutes; else see its log";
+    Check::warning(SERVERS, detail, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::State;
+    use crate::doctor::server::tests::published;
+
+    #[track_caller]
+    fn check(heard: &[(u64, u64)], state: State, part: &str) {
+        let heard = heard.iter().map(|(generation, seconds)| Heard {
+            replica: generation.to_string(),
+            generation: *generation,
+            ago: Duration::from_secs(*seconds),
+        });
+        let heard: Vec<Heard> = heard.collect();
+        let check = of_servers(&published(7, 3600), &heard);
+        assert!(check.state == state && check.detail.contains(part), "{check:?}");
+    }
+
+    #[test]
+    fn servers_should_answer_from_what_is_on_record_and_neither_before_nor_beyond() {
+        check(&[], State::Ok, "no server");
+        check(&[(7, 3), (7, 4)], State::Ok, "generation 7");
+        check(&[(5, 301), (7, 4)], State::Warning, "5, not 7 (it was last heard of 5min 1s ago)");
+        check(&[(7, 3), (9, 4)], State::Warning, "9, and no more than 7 is on record (it was last");
+    }
 }

@@ -68,13 +68,23 @@ fn away(id: &'static str) -> Check {
 struct Behind {
     pending: Vec<String>,
     newer: Vec<i64>,
+    /// Whether what is missing could be made.
+    may_create: bool,
 }
 
 /// `Err(None)`: nobody could say in time.
 async fn behind(catalog: &catalog::PgSettings) -> Result<Behind, Option<String>> {
-    let (pending, newer) = tokio::join!(catalog::pending(catalog), catalog::newer(catalog));
+    let (pending, newer, may_create) = tokio::join!(
+        catalog::pending(catalog),
+        catalog::newer(catalog),
+        catalog::may_create(catalog)
+    );
     let words = |error: catalog::CatalogError| Some(chain(&error));
-    Ok(Behind { pending: pending.map_err(words)?, newer: newer.map_err(words)? })
+    Ok(Behind {
+        pending: pending.map_err(words)?,
+        newer: newer.map_err(words)?,
+        may_create: may_create.map_err(words)?,
+    })
 }
 
 fn of_look(
@@ -89,7 +99,8 @@ fn of_look(
         Ok(behind) => {
             let pending: Vec<&String> = look.pending.iter().chain(&behind.pending).collect();
             let newer = !look.newer.is_empty() || !behind.newer.is_empty();
-            checks.push(migrations(config, &pending, newer));
+            let forbidden = forbidden(settings, look, &behind);
+            checks.push(migrations(config, &pending, newer, forbidden));
             if behind.pending.is_empty() { Tables::Usable } else { Tables::Behind }
         }
         Err(words) => {
@@ -129,10 +140,38 @@ fn server(settings: &PgSettings, look: &Look) -> Check {
     Check::ok(SERVER, detail)
 }
 
-fn migrations(config: &Config, pending: &[&String], newer: bool) -> Check {
+/// What keeps us from making what is missing, and what to do about it.
+fn forbidden(settings: &PgSettings, look: &Look, behind: &Behind) -> Option<(String, String)> {
+    let (user, server) = (settings.user(), &look.server);
+    let database = &server.database;
+    let owner = format!("or make it the owner: ALTER DATABASE \"{database}\" OWNER TO \"{user}\"");
+    if !look.pending.is_empty() && !server.may_create {
+        // Where the search path leads nowhere, it is the usual schema that is closed to us.
+        let schema = if server.schema.is_empty() { "public" } else { &server.schema };
+        let detail = format!("{user} may not make tables in the schema {schema}");
+        let grant = format!("GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"");
+        return Some((detail, format!("as its owner: {grant}; {owner}")));
+    }
+    if !behind.pending.is_empty() && !behind.may_create {
+        let detail = format!("{user} may not make the schema catalog in the database {database}");
+        let grant = format!("GRANT CREATE ON DATABASE \"{database}\" TO \"{user}\"");
+        return Some((detail, format!("as its owner: {grant}; {owner}")));
+    }
+    None
+}
+
+fn migrations(
+    config: &Config,
+    pending: &[&String],
+    newer: bool,
+    forbidden: Option<(String, String)>,
+) -> Check {
     if !pending.is_empty() {
         let names: Vec<&str> = pending.iter().map(|name| name.as_str()).collect();
         let detail = format!("missing: {}", names.join(", "));
+        if let Some((why, advice)) = forbidden {
+            return Check::failed(MIGRATIONS, format!("{detail}; {why}"), advice);
+        }
         let advice = "run `kiwari migrate`";
         return if config.migrate_at_start {
             let detail = format!("{detail}; whatever writes first applies them");

@@ -108,7 +108,7 @@ fn io_kind(error: &QdrantError) -> Option<io::ErrorKind> {
 /// What it says, or why it says nothing. A status itself prints more than people can read.
 fn told(error: &QdrantError) -> String {
     let QdrantError::Refused { source, .. } = error else { return chain(error) };
-    let mut words = source.message().to_owned();
+    let mut words = source.message();
     if let Some(innermost) = Chain::new(error).skip(2).last().map(ToString::to_string)
         && !words.contains(&innermost)
     {

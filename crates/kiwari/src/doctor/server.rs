@@ -96,8 +96,9 @@ fn behind(running: &Running, published: &[Published]) -> Option<String> {
         let since = SystemTime::now().duration_since(published.published_at).unwrap_or_default();
         let of_app = running.apps.iter().find(|running| running.app == published.id.app.as_str());
         let answers_from = of_app.and_then(|running| running.generation);
-        let is_behind = answers_from < Some(published.id.number) && since > TAKE_UP;
-        is_behind.then(|| {
+        // A higher number than is on record is of a database that was replaced or restored.
+        let is_another = answers_from != Some(published.id.number) && since > TAKE_UP;
+        is_another.then(|| {
             let from =
                 answers_from.map_or("nothing".to_owned(), |from| format!("generation {from}"));
             let (app, number) = (&published.id.app, published.id.number);
@@ -117,7 +118,7 @@ fn is_nobody(error: &anyhow::Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use catalog::{Recipe, VectorHome};
     use domain::{AppName, EmbedderId, GenerationId};
 
@@ -125,7 +126,7 @@ mod tests {
     use crate::config::{Sources, load};
     use crate::doctor::State;
 
-    fn published(number: u64, seconds_ago: u64) -> Published {
+    pub(in crate::doctor) fn published(number: u64, seconds_ago: u64) -> Published {
         let embedder = EmbedderId { name: "local/m".to_owned(), dimensions: 4 };
         Published {
             id: GenerationId { app: AppName::default_app(), number, epoch: 1 },
@@ -169,6 +170,7 @@ mod tests {
             State::Warning,
             "answers from generation 7 of default; 8",
         );
+        check(&well, &[published(3, 3600)], State::Warning, "from generation 7 of default; 3 was");
         check(&health("ok", ours, "null"), &[published(1, 90)], State::Warning, "from nothing");
         check(&health("not_ready", ours, "7"), &[], State::Warning, "not ready");
         check(&health("ok", "0.0.1", "7"), &[], State::Warning, "is Kiwari 0.0.1");

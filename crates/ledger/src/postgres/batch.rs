@@ -1,19 +1,25 @@
 //! Writing a batch: every row of it or none, and none twice.
 
+use std::time::SystemTime;
+
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
 use super::session::bounded;
 use super::{PgError, PgSettings, Session};
+use crate::entry::unix_micros;
 use crate::outbox::Parcel;
 
 const MICROS_PER_HOUR: i64 = 3_600_000_000;
+const HOURS_PER_DAY: i64 = 24;
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delivered {
     /// The first hour since the Unix epoch that Postgres still keeps.
     floor: i64,
+    /// How far Postgres' clock is ahead of ours, in seconds, give or take what asking took.
+    pub(crate) ahead_s: i64,
 }
 
 impl Delivered {
@@ -21,9 +27,16 @@ impl Delivered {
     pub(crate) fn keeps(self, parcel: &Parcel) -> bool {
         hour(parcel) >= self.floor
     }
+
+    /// The floor cannot be right.
+    fn doubted(self) -> PgError {
+        let now = unix_micros(SystemTime::now()).div_euclid(MICROS_PER_HOUR);
+        PgError::Floor { days: (self.floor - now).div_euclid(HOURS_PER_DAY), ahead_s: self.ahead_s }
+    }
 }
 
-const BEGIN: &str = "SELECT ledger_begin_batch($1)";
+const BEGIN: &str =
+    "SELECT ledger_begin_batch($1), floor(extract(epoch FROM clock_timestamp()))::bigint";
 
 /// Rows come as JSON, one text a request, so that a column is named in one place on each side.
 const REQUESTS: &str = "
@@ -71,28 +84,54 @@ const CALLS: &str = "
 ///
 /// # Errors
 ///
-/// [`PgError`]; nothing was written, or all of it was and nobody could say so.
+/// [`PgError`]; nothing was written, or all of it was and nobody could say so. [`PgError::Floor`]: Postgres would let go
+/// of rows that are to be kept by our clock.
 pub(crate) async fn deliver(
     session: &mut Session,
     settings: &PgSettings,
     parcels: &[Parcel],
 ) -> Result<Delivered, PgError> {
-    bounded(settings.patience, write(&mut session.0, parcels)).await?.map_err(PgError::Write)
+    let ours = kept_from(settings.retention_days, SystemTime::now());
+    bounded(settings.patience, write(&mut session.0, parcels, ours)).await?
+}
+
+/// The first hour since the Unix epoch that nobody doubts is to be kept: Postgres' day may have begun before ours.
+fn kept_from(retention_days: u16, now: SystemTime) -> i64 {
+    let today = unix_micros(now).div_euclid(MICROS_PER_HOUR * HOURS_PER_DAY);
+    (today + 1 - i64::from(retention_days)) * HOURS_PER_DAY
 }
 
 async fn write(
     connection: &mut PgConnection,
     parcels: &[Parcel],
+    ours: i64,
+) -> Result<Delivered, PgError> {
+    let mut transaction = connection.begin().await.map_err(PgError::Write)?;
+    let begun = begin(&mut transaction, parcels).await.map_err(PgError::Write)?;
+    if parcels.iter().any(|parcel| hour(parcel) >= ours && !begun.keeps(parcel)) {
+        // Dropped with the transaction, which has changed nothing that matters.
+        return Err(begun.doubted());
+    }
+    fill(&mut transaction, &Columns::of(parcels, begun.floor)).await.map_err(PgError::Write)?;
+    transaction.commit().await.map_err(PgError::Write)?;
+    Ok(begun)
+}
+
+async fn begin(
+    connection: &mut PgConnection,
+    parcels: &[Parcel],
 ) -> Result<Delivered, sqlx::Error> {
-    let mut transaction = connection.begin().await?;
     let hours: Vec<i64> = parcels.iter().map(hour).collect();
-    let floor: i64 = sqlx::query_scalar(BEGIN).bind(hours).fetch_one(&mut *transaction).await?;
-    let kept = Columns::of(parcels, floor);
-    sqlx::query(REQUESTS).bind(&kept.requests).execute(&mut *transaction).await?;
-    sqlx::query(STAGES).bind(&kept.stages).execute(&mut *transaction).await?;
-    sqlx::query(CALLS).bind(&kept.calls).execute(&mut *transaction).await?;
-    transaction.commit().await?;
-    Ok(Delivered { floor })
+    let (floor, theirs_s): (i64, i64) =
+        sqlx::query_as(BEGIN).bind(hours).fetch_one(connection).await?;
+    let ours_s = unix_micros(SystemTime::now()).div_euclid(1_000_000);
+    Ok(Delivered { floor, ahead_s: theirs_s - ours_s })
+}
+
+async fn fill(connection: &mut PgConnection, rows: &Columns<'_>) -> Result<(), sqlx::Error> {
+    sqlx::query(REQUESTS).bind(&rows.requests).execute(&mut *connection).await?;
+    sqlx::query(STAGES).bind(&rows.stages).execute(&mut *connection).await?;
+    sqlx::query(CALLS).bind(&rows.calls).execute(connection).await.map(drop)
 }
 
 /// The JSON of a batch, a table at a time.

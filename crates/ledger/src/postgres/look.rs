@@ -6,7 +6,7 @@ use sqlx::FromRow;
 use sqlx::postgres::{PgConnection, PgSslMode};
 use tokio::time::Instant;
 
-use super::migrations::state;
+use super::migrations::state_of;
 use super::session::{bounded, connect};
 use super::{PgError, PgSettings, Session};
 use crate::entry::unix_micros;
@@ -37,15 +37,31 @@ pub struct ServerState {
     pub tls: bool,
     /// Whether it is a copy that takes no writes, or is set to take none.
     pub read_only: bool,
+    /// Where the log's tables are, or would be made; nothing where no schema of the search path can be used.
+    pub schema: String,
+    /// Whether tables can be made in it.
+    pub may_create: bool,
 }
 
 /// How far the server's clock is from ours.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Positive: the server is ahead.
     pub ahead_us: i64,
     /// How far off that may be at most: half of the time that asking took.
     pub error: Duration,
+}
+
+impl ClockOffset {
+    /// Whether the two are further apart than `most`, however long asking took.
+    pub(crate) fn exceeds(self, most: Duration) -> bool {
+        Duration::from_micros(self.ahead_us.unsigned_abs()) > most + self.error
+    }
+
+    /// In whole seconds; negative: the server is behind.
+    pub(crate) fn ahead_s(self) -> i64 {
+        self.ahead_us / 1_000_000
+    }
 }
 
 /// The log's tables.
@@ -65,7 +81,9 @@ pub struct LogState {
 const SERVER: &str = "
     SELECT current_setting('server_version_num')::integer AS version, current_database()::text AS database,
            coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS tls,
-           pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS read_only";
+           pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS read_only,
+           coalesce(current_schema()::text, '') AS schema,
+           coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false) AS may_create";
 
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
@@ -108,7 +126,7 @@ pub async fn look(settings: &PgSettings) -> Result<Look, PgError> {
 async fn ask(session: &mut Session) -> Result<Look, PgError> {
     let connection = &mut session.0;
     let server = question(sqlx::query_as(SERVER).fetch_one(&mut *connection)).await?;
-    let state = question(state(connection)).await?;
+    let state = question(state_of(connection)).await?;
     let clock = clock(connection).await?;
     let log = if state.pending.is_empty() {
         Some(question(sqlx::query_as(LOG).fetch_one(&mut *connection)).await?)
@@ -119,7 +137,7 @@ async fn ask(session: &mut Session) -> Result<Look, PgError> {
 }
 
 /// The server read its clock at some moment between the question and the answer.
-async fn clock(connection: &mut PgConnection) -> Result<ClockOffset, PgError> {
+pub(super) async fn clock(connection: &mut PgConnection) -> Result<ClockOffset, PgError> {
     let (before, started) = (unix_micros(SystemTime::now()), Instant::now());
     let theirs: i64 = question(sqlx::query_scalar(NOW).fetch_one(connection)).await?;
     let error = started.elapsed() / 2;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
 
+use super::look::{ClockOffset, clock};
 use super::session::bounded;
 use super::{PgError, PgSettings, Session};
 
@@ -18,6 +19,9 @@ const LATE: &str = "5 minutes";
 
 const STEP: Duration = Duration::from_secs(60);
 
+/// How far the server's clock may be from ours. What it dropped with a wrong one would not come back.
+const CLOCKS_APART: Duration = Duration::from_secs(3600);
+
 /// What maintenance did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Maintained {
@@ -25,6 +29,8 @@ pub(crate) enum Maintained {
     Done,
     /// There are more hours to count.
     Unfinished,
+    /// Nothing: the server's clock and ours are too far apart to say which days are old.
+    ClocksDiffer(ClockOffset),
 }
 
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1802073953, 2)";
@@ -63,6 +69,10 @@ pub(crate) async fn maintain(
 }
 
 async fn hold(connection: &mut PgConnection, settings: &PgSettings) -> Result<Maintained, PgError> {
+    let clock = clock(connection).await?;
+    if clock.exceeds(CLOCKS_APART) {
+        return Ok(Maintained::ClocksDiffer(clock));
+    }
     step(sqlx::query(MAKE_AHEAD).bind(DAYS_AHEAD).execute(&mut *connection)).await?;
     let days = (i32::from(settings.retention_days), i32::from(settings.histogram_days));
     let drop = sqlx::query(DROP_OLD).bind(days.0).bind(days.1.max(days.0));

@@ -35,11 +35,11 @@ pub async fn migrate(settings: &PgSettings) -> Result<Vec<String>, PgError> {
 
 /// How far a database is.
 #[derive(Debug)]
-pub(super) struct State {
+pub struct State {
     /// The names of the migrations that are missing.
-    pub(super) pending: Vec<String>,
+    pub pending: Vec<String>,
     /// The versions of those that a newer program has applied.
-    pub(super) newer: Vec<i64>,
+    pub newer: Vec<i64>,
 }
 
 /// The names of the migrations that are missing.
@@ -48,13 +48,22 @@ pub(super) struct State {
 ///
 /// [`PgError`].
 pub async fn pending(settings: &PgSettings) -> Result<Vec<String>, PgError> {
-    let mut session = connect(settings).await?;
-    let state = bounded(LOOK, state(&mut session.0)).await?.map_err(PgError::Read)?;
-    session.end().await;
-    Ok(state.pending)
+    state(settings).await.map(|state| state.pending)
 }
 
-pub(super) async fn state(connection: &mut PgConnection) -> Result<State, sqlx::Error> {
+/// How far the database is.
+///
+/// # Errors
+///
+/// [`PgError`].
+pub async fn state(settings: &PgSettings) -> Result<State, PgError> {
+    let mut session = connect(settings).await?;
+    let state = bounded(LOOK, state_of(&mut session.0)).await?.map_err(PgError::Read)?;
+    session.end().await;
+    Ok(state)
+}
+
+pub(super) async fn state_of(connection: &mut PgConnection) -> Result<State, sqlx::Error> {
     let applied = applied(connection).await?;
     let all = migrator();
     let missing = all.iter().filter(|migration| !applied.contains(&migration.version));

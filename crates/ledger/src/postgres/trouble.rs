@@ -42,6 +42,7 @@ impl PgError {
             | Self::Migrate(_)
             | Self::Pending(_)
             | Self::Write(_)
+            | Self::Floor { .. }
             | Self::Maintain(_) => Trouble::Other,
         }
     }

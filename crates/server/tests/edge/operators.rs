@@ -85,6 +85,33 @@ async fn without_a_log_reports_say_so() {
 }
 
 #[tokio::test]
+async fn whatever_cannot_be_answered_is_a_problem_document() {
+    let world = world(Reports::of(None)).await;
+    for (asked, status, code) in [
+        ("GET /v1/reports/%ff", 404, "unknown_report"),
+        ("HEAD /v1/reports/%ff", 404, ""),
+        ("GET /v1/reports/slo?since=%ff", 400, "invalid_field"),
+        ("POST /v1/reports/slo", 405, "method_not_allowed"),
+        ("BREW /livez", 405, "method_not_allowed"),
+        ("HEAD /v1/answer", 405, ""),
+        ("GET /v1/reports/a/b", 404, "not_found"),
+        ("GET /%ff", 404, "not_found"),
+        ("GET //", 404, "not_found"),
+        ("OPTIONS *", 404, "not_found"),
+    ] {
+        let mut client = Client::connect(world.address).await;
+        client.send(&format!("{asked} HTTP/1.0\r\n\r\n")).await;
+        let read = client.read_all().await;
+        let (head, body) = read.split_once("\r\n\r\n").expect("a head and a body");
+        assert!(head.starts_with(&format!("HTTP/1.0 {status}")), "{asked}: {head}");
+        assert!(head.contains("content-type: application/problem+json"), "{asked}: {head}");
+        let told = serde_json::from_str::<Value>(body).unwrap_or_default();
+        assert_eq!(told["code"].as_str().unwrap_or_default(), code, "{asked}: {body}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_report_too_many_is_told_so_at_once_and_a_database_that_is_silent_in_a_few_seconds() {
     // Connections are taken by the kernel, and nobody ever says anything on them.
     let silent = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use catalog::{Recipe, VectorHome};
 use deadline::{Allotment, Minimums};
 use domain::{AppName, Reason, Stage};
 use ledger::calibration::{
@@ -21,7 +22,7 @@ use crate::models::expected_speed;
 /// minimum stays. One in twenty of 200 is ten: what a 95th percentile should at least rest on.
 const FEWEST: usize = 200;
 
-/// A stage whose p95 lies below this runs in the process, or as good as: its minimum stays as it is configured.
+/// Where nobody knows better, a stage whose p95 lies below this is taken to run in the process.
 const REMOTE: Duration = Duration::from_millis(20);
 
 /// The larger budgets that are looked at, as multiples of the total.
@@ -91,14 +92,41 @@ struct Seen {
     is_remote: bool,
 }
 
+/// Whether stages are remote, where that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) embed: Option<bool>,
+    pub(super) vector: Option<bool>,
+}
+
+impl Known {
+    /// Of an app whose newest generation was made with `recipe`. Vectors beside the keyword index may have been
+    /// delayed, for a bench, so nothing is known of them.
+    pub(super) fn of(recipe: &Recipe) -> Self {
+        Self {
+            embed: Some(!recipe.embedder.is_local()),
+            vector: (recipe.vectors == VectorHome::Qdrant).then_some(true),
+        }
+    }
+
+    fn stage(self, stage: Stage) -> Option<bool> {
+        match stage {
+            Stage::Embed => self.embed,
+            Stage::Vector => self.vector,
+            Stage::Normalize | Stage::Keyword | Stage::Generate | Stage::Template => None,
+        }
+    }
+}
+
 /// What the history says; `in_force` is the calibration that servers run under, if any.
 pub(super) fn propose(
     config: &Config,
     app: &AppName,
     history: &History,
+    known: Known,
     in_force: Option<&(u64, Values)>,
 ) -> Result<Proposal, Refusal> {
-    let seen = STAGES.map(|stage| Seen::of(history, stage));
+    let seen = STAGES.map(|stage| Seen::of(history, stage, known.stage(stage)));
     let found = remote_answers(history, &seen);
     let dealer = Dealer::of(history).filter(|_| found >= FEWEST);
     let dealer = dealer.ok_or_else(|| Refusal::Thin { app: app.clone(), found })?;
@@ -143,10 +171,10 @@ pub(super) fn propose(
 }
 
 impl Seen {
-    fn of(history: &History, stage: Stage) -> Self {
+    fn of(history: &History, stage: Stage, known: Option<bool>) -> Self {
         let evidence = Survival::of(samples(history, stage)).as_ref().map(Evidence::of);
         let ms = REMOTE.as_secs_f64() * 1000.0;
-        let is_remote = evidence.is_some_and(|evidence| evidence.p95.ms >= ms);
+        let is_remote = evidence.is_some_and(|evidence| known.unwrap_or(evidence.p95.ms >= ms));
         Self { stage, evidence, is_remote }
     }
 

@@ -84,7 +84,7 @@ fn proposed_over(
         };
         config.models.insert((*model).to_owned(), settings);
     }
-    propose(&config, &AppName::default_app(), history, in_force)
+    propose(&config, &AppName::default_app(), history, Known::default(), in_force)
 }
 
 #[track_caller]
@@ -151,6 +151,36 @@ fn what_is_in_force_is_replayed_with_its_own_speeds() {
     let again = proposed_over(&[], &history, Some(&(7, first.values))).unwrap();
     assert_eq!(again.calibration, 7);
     assert_eq!(again.outlook.unwrap().today, outlook.proposed);
+}
+
+/// A local embedder on a busy machine is slow, and a model server next door is fast.
+#[test]
+fn what_is_known_to_be_remote_counts_however_fast_it_is() {
+    let config = load(&Sources::default()).unwrap();
+    let app = AppName::default_app();
+    let under = |history: &History, embedder: &str, vectors: VectorHome| {
+        let recipe = Recipe {
+            embedder: domain::EmbedderId { name: embedder.to_owned(), dimensions: 4 },
+            splitter: 1,
+            passage_text: 1,
+            analyser: String::new(),
+            vectors,
+            owner: None,
+        };
+        propose(&config, &app, history, Known::of(&recipe), None)
+    };
+    let busy = field(400);
+    let proposal = under(&busy, "local/m", VectorHome::Files).unwrap();
+    assert_eq!(proposal.stages[0].remark, Some("in the process"));
+    assert_eq!(proposal.values.minimums.embed_ms, None);
+    let remote = under(&busy, "openai/m", VectorHome::Files).unwrap();
+    assert!(remote.values.minimums.embed_ms.is_some(), "{remote:?}");
+
+    let fast = PastRequest { vector: Some(observed(ms(3), ms(600))), ..PastRequest::default() };
+    let fast = History { answered: 300, requests: vec![fast; 300] };
+    assert!(under(&fast, "local/m", VectorHome::Catalog).is_err());
+    let proposal = under(&fast, "local/m", VectorHome::Qdrant).unwrap();
+    assert!(proposal.values.minimums.vector_ms.is_some(), "{proposal:?}");
 }
 
 #[test]
